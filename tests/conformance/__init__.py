@@ -1,0 +1,1 @@
+"""Holds `specs/` and the code against each other, both ways, and runs every row."""
