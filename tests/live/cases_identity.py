@@ -48,9 +48,7 @@ def made_up_or_used_tool_use_id_proves_nothing(bench: Bench) -> None:
     bench.api.script(alpha.id, [send, Say("sent")])
     alpha.one_shot("go").finish()
     for tool_use_id in ("toolu_made_up_by_somebody", send.id):
-        answer = bench.product.tool(
-            "message_send", meta={TOOL_USE_ID: tool_use_id}, to="receiver", body="another text"
-        )
+        answer = bench.product.tool("message_send", meta={TOOL_USE_ID: tool_use_id}, to="receiver", body="another text")
         assert answer.is_error, answer
         assert "sender_required" in answer.text, answer
         assert "SEND-1" in answer.text, answer

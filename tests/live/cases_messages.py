@@ -26,9 +26,7 @@ def message_reaches_running_turn(bench: Bench) -> None:
 
     before = thinking.wait()
     first = bench.api.steps(alpha.id)[0]
-    assert "mcp__relaybay__message_send" in first.tool_names(), (
-        "the tools are listed, not behind a tool search"
-    )
+    assert "mcp__relaybay__message_send" in first.tool_names(), "the tools are listed, not behind a tool search"
     assert json.loads(before.tool_result(link.id))["acknowledged"] == []
     receipt = bench.product.done("message_send", session="tester", to="alpha", body=MARK)
     assert receipt["state"] == "sent", receipt
@@ -61,9 +59,7 @@ def unread_message_is_proven_and_blocks_one_stop(bench: Bench) -> None:
     alpha = bench.session("alpha")
     thinking = Gate(shell_call("one"))
     later = Gate(Say("first end"))
-    bench.api.script(
-        alpha.id, [model_call("message_ack"), thinking, shell_call("two"), later, Say("second end")]
-    )
+    bench.api.script(alpha.id, [model_call("message_ack"), thinking, shell_call("two"), later, Say("second end")])
     run = alpha.one_shot("go")
     thinking.wait()
     message = bench.product.done("message_send", session="tester", to="alpha", body=MARK)["message_id"]

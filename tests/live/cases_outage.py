@@ -80,9 +80,7 @@ def command_hooks_spool_and_replay_once(bench: Bench) -> None:
 
     bench.product.start(port=port)
     assert not bench.product.spooled(), "imported before the server listens"
-    assert bench.product.sent_by("tester", receipt["message_id"])["state"] == "sent", (
-        "a replay delivers nothing"
-    )
+    assert bench.product.sent_by("tester", receipt["message_id"])["state"] == "sent", "a replay delivers nothing"
     again = bench.product.post_hook("/hooks/spool", {"events": kept})
     assert (again["applied"], again["repeated"], again["bad"]) == (0, len(kept), 0), again
     assert bench.product.sent_by("tester", receipt["message_id"])["state"] == "sent"
@@ -91,9 +89,7 @@ def command_hooks_spool_and_replay_once(bench: Bench) -> None:
     bench.api.script(alpha.id, [model_call("message_ack"), Say("informed")])
     assert alpha.one_shot("what is new").finish().result["result"] == "informed"
     steps = bench.api.steps(alpha.id)
-    assert [MARK in step.text for step in steps[:before]] == [False] * before, (
-        "nothing came by the dead server"
-    )
+    assert [MARK in step.text for step in steps[:before]] == [False] * before, "nothing came by the dead server"
     assert MARK in steps[before].text, "the live prompt brings it"
     assert bench.product.sent_by("tester", receipt["message_id"])["state"] == "read"
 

@@ -125,9 +125,7 @@ class OneShot:
         except subprocess.TimeoutExpired:
             end_process(self.process.pid)
             out, err = self.process.communicate(timeout=10)
-            raise AssertionError(
-                f"the client did not end within {seconds:.0f} s: {out[-800:]} {err[-800:]}"
-            ) from None
+            raise AssertionError(f"the client did not end within {seconds:.0f} s: {out[-800:]} {err[-800:]}") from None
         took = time.monotonic() - self.started
         try:
             result = json.loads(out)
@@ -246,11 +244,7 @@ class Terminal:
         Looked for below the case and not below the client, because a hook outlives a client that left.
         """
         place = str(folder)
-        return [
-            pid
-            for pid in descendants(os.getpid())
-            if is_alive(pid) and f" {place}/data/bin/" in command_line(pid)
-        ]
+        return [pid for pid in descendants(os.getpid()) if is_alive(pid) and f" {place}/data/bin/" in command_line(pid)]
 
     def close(self) -> None:
         """End the client and its tmux server, by process id."""

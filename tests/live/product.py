@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -55,7 +56,7 @@ class Product:
         self.home = home
         self.repository = repository
         self.line: dict[str, Any] = {}
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def log_file(self) -> Path:
@@ -95,25 +96,25 @@ class Product:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                text=True,
             )
         self.line = json.loads(self._first_line(seconds))
         assert self.line["v"] == 1, self.line
 
-    def _first_line(self, seconds: float) -> str:
+    def _first_line(self, seconds: float) -> bytes:
         assert self._process is not None
         assert self._process.stdout is not None
         deadline = time.monotonic() + seconds
-        os.set_blocking(self._process.stdout.fileno(), False)
-        text = ""
-        while time.monotonic() < deadline:
-            text += self._process.stdout.read() or ""
-            if "\n" in text:
-                os.set_blocking(self._process.stdout.fileno(), True)
-                return text.partition("\n")[0]
-            assert self._process.poll() is None, f"the server ended with {self._process.returncode}"
-            time.sleep(0.02)
-        raise AssertionError(f"no start line within {seconds:.0f} s")
+        text = b""
+        while b"\n" not in text:
+            left = deadline - time.monotonic()
+            assert left > 0, f"no start line within {seconds:.0f} s"
+            if select.select([self._process.stdout], [], [], left)[0]:
+                part = os.read(self._process.stdout.fileno(), 1 << 16)
+                assert part, "the server closed its output before it gave a start line"
+                text += part
+        line, _, rest = text.partition(b"\n")
+        assert not rest, f"one line, and nothing after it: {rest!r}"
+        return line
 
     def stop(self) -> float:
         """End the server by SIGTERM; gives the seconds it took (0.0 when none runs)."""
@@ -197,12 +198,17 @@ class Product:
         return "".join(path.read_text() for path in sorted(self.spool_folder.rglob("*")) if path.is_file())
 
     def spooled(self) -> list[dict[str, Any]]:
-        """The events that wait in the spool, in order of arrival: the lines that have an event id and a body."""
+        """The events that wait in the spool, in order of arrival, in the shape of a replay's request.
+
+        A record on disk is one line: ``R1 ID AT_US CLIENT LENGTH PAYLOAD``, the payload JSON with headers and body.
+        """
         events = []
         for line in self.spool_text().splitlines():
-            entry = json.loads(line) if line.startswith("{") else {}
-            if "id" in entry and "body" in entry:
-                events.append(entry)
+            if line.startswith("R1 "):
+                _, event_id, at_us, client, length, payload = line.split(" ", 5)
+                assert len(payload) == int(length), line
+                body = json.loads(payload)["body"]
+                events.append({"id": event_id, "at_us": int(at_us), "client": client, "body": body})
         return events
 
     def sent_by(self, session: str, message_id: str) -> dict[str, Any]:

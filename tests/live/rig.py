@@ -125,9 +125,7 @@ def run_case(case: str, client: Path, *, module: str = "tests.live.run") -> Repo
                     process.wait()
         output_text = output_file.read_text(errors="replace")
         if not report_file.exists():
-            return Report(
-                case, str(client), error=f"no report, exit code {process.returncode}", log=[output_text]
-            )
+            return Report(case, str(client), error=f"no report, exit code {process.returncode}", log=[output_text])
         report = Report(**json.loads(report_file.read_text()))
         if output_text.strip():
             report.log.append("output of the case:\n" + output_text[-6000:])

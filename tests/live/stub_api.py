@@ -88,7 +88,7 @@ class Gate:
     opened: threading.Event = field(default_factory=threading.Event)
     request: Request | None = None
 
-    def wait(self, seconds: float = 45.0) -> Request:
+    def wait(self, seconds: float = 30.0) -> Request:
         """Wait until the model's request stands at the gate; the turn is running and nothing moves it."""
         assert self.reached.wait(seconds), f"no request reached the gate within {seconds:.0f} s"
         assert self.request is not None
