@@ -1,0 +1,82 @@
+"""What one hook event does to links and rows (page 10: tables ROW and HL, the first row that applies).
+
+For an id that a row holds the outcome is the event to put to that row's machine `link`: `subagent_event`,
+`replayed_event`, `session_end`, `replayed_session_end`, `live_start` or `live_event`. For an id that no row holds it
+is what becomes of it: `same_row_new_id` (the row of the same client process gets it), `new_row`, `new_row_unseen`,
+`guess_folder_row`, `no_row` or `ignore`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from relaybay.domain import Verdict
+
+Holder = Literal["no_row", "unseen", "folder_guess", "live", "ended"]
+Fate = Literal["never", "dropped", "taken_off", "replaced"]
+Event = Literal["start", "start_clear", "start_fork", "end", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class HookLinkFacts:
+    """One event and the id it speaks of.
+
+    `holder` is the link of the row that holds the id. `fate` tells of an id that no row holds: `never` held by any,
+    `dropped` (its folder guess ended, HL-11), `taken_off` by a call or the owner (LINK-1, 6 to 10, 20), `replaced`
+    (HL-3). `older`: the event is older than the row's last one. `clear_pair`: a row whose link is live, or was ended
+    by SessionEnd(reason=clear) less than `clear_pair_seconds` ago, has the event's client process. `one_folder_row`:
+    exactly one row that ROW-1 may guess has the event's canonical folder.
+    """
+
+    holder: Holder
+    fate: Fate
+    event: Event
+    replayed: bool
+    subagent: bool
+    older: bool
+    clear_pair: bool
+    one_folder_row: bool
+
+
+def judge(facts: HookLinkFacts) -> Verdict:
+    """The row of ROW or HL that the event meets."""
+    return _unheld(facts) if facts.holder == "no_row" else _held(facts)
+
+
+def _unheld(facts: HookLinkFacts) -> Verdict:
+    """An id that no row holds: whether it gets a row, and which."""
+    born = "new_row_unseen" if facts.replayed else "new_row"
+    if facts.event == "start_clear" and facts.clear_pair and not facts.replayed and not facts.subagent:
+        return Verdict("HL-3", "same_row_new_id")
+    if facts.event == "start_fork" and not facts.subagent:
+        return Verdict("HL-4", born)
+    if facts.fate == "replaced" and facts.event in ("end", "other"):
+        return Verdict("HL-7", "ignore")
+    if facts.subagent or facts.event == "end":
+        return Verdict("ROW-7", "no_row")
+    if facts.fate in ("taken_off", "replaced"):
+        return Verdict("HL-7", born)
+    # A guess is for an id that no row ever held: one that was here before is known not to be the folder's agent.
+    if facts.fate == "never" and facts.one_folder_row and not facts.replayed:
+        return Verdict("ROW-1", "guess_folder_row")
+    return Verdict("ROW-2", born)
+
+
+def _held(facts: HookLinkFacts) -> Verdict:
+    """An id that a row holds: the event to put to that row's link."""
+    if facts.subagent:
+        return Verdict("HL-6", "subagent_event")
+    if facts.event == "end":
+        end = "replayed_session_end" if facts.replayed else "session_end"
+        if facts.older:
+            return Verdict("HL-12", end)
+        return Verdict("HL-11" if facts.holder == "folder_guess" else "HL-2", end)
+    if facts.replayed:
+        return Verdict("HL-12", "replayed_event")
+    event = "live_event" if facts.event == "other" else "live_start"
+    if facts.holder == "unseen":
+        return Verdict("HL-8", event)
+    if event == "live_start":
+        return Verdict("HL-1", event)
+    return Verdict("HL-5" if facts.holder == "ended" else "HL-0", event)
