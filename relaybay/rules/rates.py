@@ -1,0 +1,22 @@
+"""Rolling windows (SEND-12; page 50, CH-8): how long until one more is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_US_PER_SECOND = 1_000_000
+
+
+def seconds_until_allowed(times: Iterable[int], now: int, count_max: int, window_seconds: int) -> int:
+    """Whole seconds, rounded up, until another one fits: 0 when it fits now.
+
+    `times` (microseconds since the epoch, any order) are those that counted; one counts for less than
+    `window_seconds` after its time. Times in the future (a clock set back) count as now: they never lock
+    anybody out for longer than one window.
+    """
+    window = window_seconds * _US_PER_SECOND
+    inside = sorted(min(t, now) for t in times if now - t < window)
+    if len(inside) < count_max:
+        return 0
+    frees_at = inside[-count_max] + window
+    return max(1, -(-(frees_at - now) // _US_PER_SECOND))
