@@ -18,6 +18,45 @@ Fate = Literal["never", "dropped", "taken_off", "replaced"]
 Event = Literal["start", "start_clear", "start_fork", "end", "other"]
 
 
+_SECOND_US = 1_000_000
+
+
+def event_of(name: str, source: str = "") -> Event:
+    """The table's word for a hook event: its name and SessionStart's `source`."""
+    if name == "SessionEnd":
+        return "end"
+    if name != "SessionStart":
+        return "other"
+    return "start_clear" if source == "clear" else "start_fork" if source == "fork" else "start"
+
+
+def holder_of(link_state: str, row_kind: str) -> Holder:
+    """The table's word for the link of the row that holds the id. A row in `none` or `moved` holds no id."""
+    if link_state in ("none", "moved"):
+        return "no_row"
+    if link_state.endswith("_unseen"):
+        return "unseen"
+    if link_state.startswith("ended_"):
+        return "ended"
+    return "folder_guess" if link_state == "guessed" and row_kind != "hook" else "live"
+
+
+def may_be_guessed(link_state: str, row_kind: str, *, ended: bool, unlinked: bool) -> bool:
+    """Whether ROW-1 may tie a new id to a row of the event's folder. `unlinked`: the owner did so (LINK-20)."""
+    return link_state == "none" and row_kind != "hook" and not ended and not unlinked
+
+
+def pairs_after_clear(link_state: str, end_reason: str, ended_us: int, at_us: int, pair_seconds: int) -> bool:
+    """Whether the row of the event's client process, as it stands, gets the new id (HL-3).
+
+    `end_reason` and `ended_us` tell of a link that SessionEnd ended. A clock that went back counts as no time passed.
+    """
+    if link_state in ("guessed", "exact"):
+        return True
+    ended = link_state in ("ended_guessed", "ended_exact")
+    return ended and end_reason == "clear" and at_us - ended_us < pair_seconds * _SECOND_US
+
+
 @dataclass(frozen=True, slots=True)
 class HookLinkFacts:
     """One event and the id it speaks of.

@@ -90,7 +90,7 @@ def folder_title(folder: str, *, is_hook_id: bool = False) -> str:
     A folder may be called anything. One that is no valid name (shaped like a ref or an `@name`, or a hook id, which
     would then stand in lists) is put in words, so that the row has a name it can be called by.
     """
-    name = one_line(re.split(r"[/\\]", folder.rstrip("/\\"))[-1])
+    name = one_line(folder.rstrip("/").rpartition("/")[2])
     if is_hook_id or not is_given(name):
         return "session"
     if shape(name) != "other":
@@ -100,7 +100,7 @@ def folder_title(folder: str, *, is_hook_id: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """One alias of a row and who gave it: the client's own name, a renaming (the title before it), a call, the owner."""
+    """One alias of a row, and who gave it: the client, a renaming (it was the title before), a call, the owner."""
 
     name: str
     given_by: GivenBy
