@@ -1,0 +1,187 @@
+"""Messages and their deliveries, in the order of a message's life: add, wait, hand over, read, move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from relaybay.store.transaction import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """One delivery with its message, as hot paths and lists need it. Times in µs, 0 where nothing happened."""
+
+    id: int  # the delivery's key
+    message_id: int
+    mid: str
+    sender_id: int | None
+    sender_title: str
+    sender_name: str
+    sender_verified: int
+    sender_hook_id: str
+    task_id: int | None
+    task_key: str
+    parent_id: int | None
+    parent_mid: str
+    depth: int
+    body: str
+    request_id: str | None
+    digest: str
+    sent_us: int
+    recipient_id: int | None
+    recipient_title: str
+    recipient_name: str
+    state: str
+    reason_code: str
+    delivered_us: int
+    delivered_by: str
+    delivered_hook_id: str
+    handover_id: str
+    in_context_us: int
+    read_us: int
+    read_how: str
+    stop_blocks: int
+    reoffers: int
+    given_us: int
+
+
+_MESSAGE_COLUMNS = {
+    "mid", "sender_id", "sender_title", "sender_name", "sender_verified", "sender_hook_id", "task_id", "task_key",
+    "parent_id", "parent_mid", "depth", "body", "request_id", "digest", "sent_us",
+}  # fmt: skip
+_COLUMNS = ", ".join(f"m.{f.name}" if f.name in _MESSAGE_COLUMNS else f"d.{f.name}" for f in fields(Mail))
+_SELECT = f"SELECT {_COLUMNS} FROM delivery d JOIN message m ON m.id = d.message_id"  # noqa: S608 - own names.
+
+
+def _mails(tx: Tx, where: str, *values: Any) -> list[Mail]:
+    return [Mail(*r) for r in tx.rows(f"{_SELECT} {where}", *values)]
+
+
+def add(tx: Tx, *, recipient_id: int, recipient_title: str, recipient_name: str, **message: Any) -> Mail:
+    """Stores one message and its one delivery, in the delivery machine's initial state."""
+    message_id = tx.insert("message", audience="direct", sent_us=tx.now, **message)
+    key = tx.insert(
+        "delivery",
+        message_id=message_id,
+        recipient_id=recipient_id,
+        recipient_title=recipient_title,
+        recipient_name=recipient_name,
+        state="sent",
+        sent_us=tx.now,
+    )
+    tx.touch(recipient_id)
+    return _mails(tx, "WHERE d.id = ?", key)[0]
+
+
+def get(tx: Tx, mid: str) -> Mail | None:
+    """A message's one direct delivery, by the message's public id."""
+    found = _mails(tx, "WHERE m.mid = ? ORDER BY d.id LIMIT 1", mid)
+    return found[0] if found else None
+
+
+def by_key(tx: Tx, delivery_id: int) -> Mail | None:
+    """A delivery by its key."""
+    found = _mails(tx, "WHERE d.id = ?", delivery_id)
+    return found[0] if found else None
+
+
+def waiting(tx: Tx, recipient_id: int, states: Sequence[str], most: int = -1) -> list[Mail]:
+    """What a row has in these states, oldest first."""
+    marks = ", ".join("?" * len(states))
+    end = f" LIMIT {most}" if most >= 0 else ""
+    return _mails(tx, f"WHERE d.recipient_id = ? AND d.state IN ({marks}) ORDER BY d.id{end}", recipient_id, *states)
+
+
+def counts(tx: Tx, recipient_id: int) -> dict[str, int]:
+    """How many deliveries a row has per state."""
+    return {
+        str(s): int(n)
+        for s, n in tx.rows("SELECT state, count(*) FROM delivery WHERE recipient_id = ? GROUP BY state", recipient_id)
+    }
+
+
+def repeated(tx: Tx, sender_id: int, request_id: str) -> Mail | None:
+    """The accepted send of this sender that had the same request id (SEND-16)."""
+    found = _mails(tx, "WHERE m.sender_id = ? AND m.request_id = ? LIMIT 1", sender_id, request_id)
+    return found[0] if found else None
+
+
+def sent_since(tx: Tx, sender_id: int, since_us: int) -> list[int]:
+    """When this sender's accepted sends of the window were made, oldest first (SEND-12)."""
+    return [
+        int(r[0])
+        for r in tx.rows(
+            "SELECT sent_us FROM message WHERE sender_id = ? AND sent_us > ? ORDER BY sent_us", sender_id, since_us
+        )
+    ]
+
+
+def newer_from(tx: Tx, mail: Mail) -> int:
+    """How many newer messages the same sender has written to the same row (the frame says so)."""
+    if mail.sender_id is None or mail.recipient_id is None:
+        return 0
+    return int(
+        tx.value(
+            "SELECT count(*) FROM message m JOIN delivery d ON d.message_id = m.id"
+            " WHERE m.sender_id = ? AND d.recipient_id = ? AND m.id > ?",
+            mail.sender_id,
+            mail.recipient_id,
+            mail.message_id,
+        )
+    )
+
+
+def set_delivery(tx: Tx, mail: Mail, **columns: Any) -> Mail:
+    """Sets columns of one delivery and gives it as it now is."""
+    tx.update("delivery", mail.id, **columns)
+    tx.touch(mail.recipient_id)
+    found = by_key(tx, mail.id)
+    assert found is not None
+    return found
+
+
+def give(tx: Tx, delivery_ids: Sequence[int]) -> None:
+    """Remembers that a list gave these texts to their recipient (message_ack without an id)."""
+    for key in delivery_ids:
+        tx.run("UPDATE delivery SET given_us = ? WHERE id = ? AND given_us = 0", tx.now, key)
+
+
+def listed(tx: Tx, where: str, values: Sequence[Any], most: int) -> list[Mail]:
+    """Deliveries newest first for a list; `where` is the caller's own condition over `m` and `d`."""
+    return _mails(tx, f"WHERE {where} ORDER BY d.id DESC LIMIT ?", *values, most)
+
+
+def move_sender(tx: Tx, from_id: int, to_id: int) -> None:
+    """What a merged row had sent is its heir's: request ids and rate windows with it (MOVE-10). A request id that
+    both used stays with the heir's own message.
+    """
+    tx.run(
+        "UPDATE message SET request_id = NULL WHERE sender_id = ? AND request_id IN"
+        " (SELECT request_id FROM message WHERE sender_id = ? AND request_id IS NOT NULL)",
+        from_id,
+        to_id,
+    )
+    tx.run("UPDATE message SET sender_id = ? WHERE sender_id = ?", to_id, from_id)
+
+
+def between(tx: Tx, a: int, b: int) -> list[Mail]:
+    """Open deliveries of what two rows had sent each other (MOVE-12)."""
+    return _mails(
+        tx,
+        "WHERE d.state IN ('sent','delivered') AND ((m.sender_id = ? AND d.recipient_id = ?)"
+        " OR (m.sender_id = ? AND d.recipient_id = ?)) ORDER BY d.id",
+        a, b, b, a,
+    )  # fmt: skip
+
+
+def own_words(tx: Tx, recipient_id: int, hook_id: str) -> list[Mail]:
+    """Open deliveries to a row of what was sent, verified, over this hook id (MOVE-12)."""
+    return _mails(
+        tx,
+        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND m.sender_hook_id = ? AND m.sender_verified = 1"
+        " ORDER BY d.id",
+        recipient_id,
+        hook_id,
+    )

@@ -1,0 +1,282 @@
+"""Rows on the board: sessions, their names, the hook ids they hold and what became of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from relaybay.domain import ClientProcess
+from relaybay.store.transaction import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One row of table `session`, column by column; 0, '' or None where nothing is known. Times in µs."""
+
+    id: int
+    title: str
+    title_key: str
+    kind: str
+    client: str
+    client_version: str
+    cwd: str
+    project_id: int | None
+    activity: str
+    link_state: str
+    hook_id: str | None
+    moved_to: int | None
+    link_named: int
+    title_given: int
+    unlinked: int
+    desktop_id: str | None
+    name: str | None
+    hook_since_us: int
+    first_seen_us: int
+    last_seen_us: int
+    last_event_us: int
+    ended_us: int
+    ended_reason: str
+    turn_state: str
+    turn_prompt_id: str
+    turn_serial: int
+    permission_mode: str
+    transcript_path: str
+    process_pid: int
+    process_started: str
+    process_ns: str
+    process_host: str
+    process_entry: str
+
+    @property
+    def ref(self) -> str:
+        """The public reference, `S-12`."""
+        return f"S-{self.id}"
+
+    @property
+    def linked_itself(self) -> bool:
+        """Whether the row has, or had, an exact link that was seen (page 10, Link machine)."""
+        return self.link_state in ("exact", "ended_exact", "moved")
+
+    @property
+    def occupied(self) -> bool:
+        """Whether a live link that is exact, or that the row's own events made, holds the row."""
+        return self.link_state == "exact" or (self.link_state == "guessed" and self.kind == "hook")
+
+    @property
+    def unnamed(self) -> bool:
+        """A hook row whose live, exact link only calls without a name made, under its first title still."""
+        return self.kind == "hook" and self.link_state == "exact" and not self.link_named and not self.title_given
+
+    @property
+    def process(self) -> ClientProcess:
+        """The client's process, as the command client told it."""
+        return ClientProcess(
+            self.process_pid,
+            self.process_started,
+            self.process_ns,
+            self.process_host,
+            self.process_entry,
+            self.client_version,
+        )
+
+
+_COLUMNS = ", ".join(f.name for f in fields(SessionRow))
+_SELECT = f"SELECT {_COLUMNS} FROM session"  # noqa: S608 - the names are the dataclass's own.
+
+
+def get(tx: Tx, key: int | None) -> SessionRow | None:
+    """The row with this numeric key."""
+    found = None if key is None else tx.row(f"{_SELECT} WHERE id = ?", key)
+    return None if found is None else SessionRow(*found)
+
+
+def need(tx: Tx, key: int) -> SessionRow:
+    """As `get`, where the row must exist."""
+    row = get(tx, key)
+    assert row is not None, f"no session {key}"
+    return row
+
+
+def every(tx: Tx) -> list[SessionRow]:
+    """All rows, newest first."""
+    return [SessionRow(*r) for r in tx.rows(f"{_SELECT} ORDER BY id DESC")]
+
+
+def by_hook(tx: Tx, hook_id: str) -> SessionRow | None:
+    """The row that holds this hook id, live, unseen or ended."""
+    found = tx.row(f"{_SELECT} WHERE hook_id = ?", hook_id)
+    return None if found is None else SessionRow(*found)
+
+
+def by_ref(tx: Tx, text: str) -> SessionRow | None:
+    """The row with this public reference (`S-12`, any case)."""
+    number = text[2:] if text[:2].upper() == "S-" else ""
+    return get(tx, int(number)) if number.isascii() and number.isdigit() and len(number) < 18 else None  # noqa: PLR2004
+
+
+def by_name(tx: Tx, key: str) -> list[SessionRow]:
+    """Rows that a name's key fits: title, alias, desktop id, ref, and `@name` of live rows (page 10, Names)."""
+    found = {
+        r[0]
+        for r in tx.rows(
+            "SELECT id FROM session WHERE title_key = ? UNION SELECT session_id FROM alias WHERE text_key = ?"
+            " UNION SELECT id FROM session WHERE lower(desktop_id) = ?",
+            key,
+            key,
+            key,
+        )
+    }
+    if key.startswith("@"):
+        found |= {
+            r[0]
+            for r in tx.rows("SELECT id FROM session WHERE name = ? AND link_state IN ('exact','guessed')", key[1:])
+        }
+    referred = by_ref(tx, key)
+    if referred is not None:
+        found.add(referred.id)
+    return [need(tx, i) for i in sorted(found)]
+
+
+def title_taken(tx: Tx, key: str) -> bool:
+    """Whether any row has this title or alias."""
+    return bool(
+        tx.value("SELECT 1 FROM session WHERE title_key = ? UNION SELECT 1 FROM alias WHERE text_key = ?", key, key)
+    )
+
+
+def folder_candidates(tx: Tx, cwd: str) -> list[SessionRow]:
+    """Rows that ROW-1 could guess: no hook row, not unlinked, not ended, no link, the same folder."""
+    rows = tx.rows(
+        f"{_SELECT} WHERE cwd = ? AND cwd <> '' AND kind <> 'hook' AND unlinked = 0 AND activity <> 'ended'"
+        " AND link_state = 'none'",
+        cwd,
+    )
+    return [SessionRow(*r) for r in rows]
+
+
+def live_others(tx: Tx, but: int | None, most: int) -> list[SessionRow]:
+    """Live sessions one can write to, most recently seen first."""
+    rows = tx.rows(
+        f"{_SELECT} WHERE link_state IN ('exact','guessed') AND activity <> 'ended' AND id <> ?"
+        " ORDER BY (link_state = 'exact') DESC, last_seen_us DESC LIMIT ?",
+        but or 0,
+        most,
+    )
+    return [SessionRow(*r) for r in rows]
+
+
+def with_process(tx: Tx) -> list[SessionRow]:
+    """Rows whose link is live and whose client process is known (HL-9)."""
+    return [SessionRow(*r) for r in tx.rows(f"{_SELECT} WHERE process_pid > 0 AND link_state IN ('exact','guessed')")]
+
+
+def silent_since(tx: Tx, before_us: int) -> list[SessionRow]:
+    """Rows with a live link, no known process, and no event since `before_us` (HL-10)."""
+    return [
+        SessionRow(*r)
+        for r in tx.rows(
+            f"{_SELECT} WHERE process_pid = 0 AND link_state IN ('exact','guessed') AND last_event_us < ?", before_us
+        )
+    ]
+
+
+def of_process(tx: Tx, process: ClientProcess) -> list[SessionRow]:
+    """Rows that were last seen from this very client process (HL-3)."""
+    return [
+        SessionRow(*r)
+        for r in tx.rows(
+            f"{_SELECT} WHERE process_pid = ? AND process_started = ? AND process_ns = ? AND process_host = ?",
+            process.pid,
+            process.started,
+            process.pid_ns,
+            process.host,
+        )
+    ]
+
+
+def add(tx: Tx, *, title: str, title_key: str, kind: str, **columns: Any) -> SessionRow:
+    """A new row. `columns` are further columns of the table; activity and link default to unknown and none."""
+    values = {"activity": "unknown", "link_state": "none", "first_seen_us": tx.now, **columns}
+    key = tx.insert("session", title=title, title_key=title_key, kind=kind, **values)
+    tx.touch(key)
+    return need(tx, key)
+
+
+def change(tx: Tx, key: int, **columns: Any) -> SessionRow:
+    """Sets columns and gives the row as it now is."""
+    tx.update("session", key, **columns)
+    tx.touch(key)
+    return need(tx, key)
+
+
+def remove(tx: Tx, key: int) -> None:
+    """Deletes a row. What belonged to it must have been moved or orphaned before (MOVE)."""
+    tx.run("DELETE FROM session WHERE id = ?", key)
+    tx.touch(key)
+
+
+def aliases(tx: Tx, key: int) -> list[tuple[int, str, str, str]]:
+    """A row's aliases, oldest first: (id, text, key, given_by)."""
+    return [
+        (r[0], r[1], r[2], r[3])
+        for r in tx.rows("SELECT id, text, text_key, given_by FROM alias WHERE session_id = ? ORDER BY id", key)
+    ]
+
+
+def add_alias(tx: Tx, key: int, text: str, text_key: str, given_by: str) -> None:
+    """Keeps an alias; a name the row has already is not kept twice."""
+    if tx.value("SELECT 1 FROM alias WHERE session_id = ? AND text_key = ?", key, text_key) is None:
+        tx.insert("alias", session_id=key, text=text, text_key=text_key, given_by=given_by, created_us=tx.now)
+    tx.touch(key)
+
+
+def drop_alias(tx: Tx, alias_id: int) -> None:
+    """Forgets one alias."""
+    tx.run("DELETE FROM alias WHERE id = ?", alias_id)
+
+
+def fate(tx: Tx, hook_id: str) -> str:
+    """What became of a hook id that no row holds: `never`, `taken_off` or `replaced` (HL-7)."""
+    return str(tx.value("SELECT fate FROM hook_fate WHERE hook_id = ?", hook_id) or "never")
+
+
+def set_fate(tx: Tx, hook_id: str, fate_: str) -> None:
+    """Remembers that an id was taken off its row, or replaced."""
+    tx.run("DELETE FROM hook_fate WHERE hook_id = ?", hook_id)
+    tx.run("INSERT INTO hook_fate (hook_id, fate, at_us) VALUES (?, ?, ?)", hook_id, fate_, tx.now)
+
+
+def known_hook_id(tx: Tx, text: str) -> bool:
+    """Whether a text is a hook id that the board knows: it may then be nobody's name (`name_invalid`)."""
+    return bool(
+        tx.value(
+            "SELECT 1 FROM session WHERE lower(hook_id) = ? UNION SELECT 1 FROM hook_fate WHERE lower(hook_id) = ?",
+            text.lower(),
+            text.lower(),
+        )
+    )
+
+
+def tool_use(tx: Tx, tool_use_id: str) -> dict[str, Any] | None:
+    """The call that used a tool-use id: hook_id, session_id, tool, digest, answer (JSON text), at_us."""
+    found = tx.dicts("SELECT * FROM tool_use WHERE tool_use_id = ?", tool_use_id)
+    return found[0] if found else None
+
+
+def use_tool(tx: Tx, tool_use_id: str, hook_id: str, session_id: int | None, tool: str, digest: str) -> None:
+    """Marks a tool-use id as used by a call (PROOF); a second call finds it so."""
+    tx.run(
+        "INSERT INTO tool_use (tool_use_id, hook_id, session_id, tool, digest, answer, at_us)"
+        " VALUES (?, ?, ?, ?, ?, '', ?) ON CONFLICT (tool_use_id) DO NOTHING",
+        tool_use_id,
+        hook_id,
+        session_id,
+        tool,
+        digest,
+        tx.now,
+    )
+
+
+def answer_tool(tx: Tx, tool_use_id: str, answer: str) -> None:
+    """Keeps what the first call with a tool-use id was answered, so that its repeat gets the same (PROOF-6)."""
+    tx.run("UPDATE tool_use SET answer = ? WHERE tool_use_id = ? AND answer = ''", answer, tool_use_id)
