@@ -6,8 +6,8 @@ ended, since HL-11 drops it. Text goes out in the state `exact` and in no other.
 
 Effect words, in the order in which they are to be carried out: `take_off_id` (the id the row had is held by nobody;
 HL-7), `drop_id` (the same for a dropped guess), `replace_id` (the same for the id before /clear), `end_waits`
-(WAIT-4), `close_work` (WRK-8), `other_session` (MOVE-5: what the row was given under the old id waits again),
-`own_message` (MOVE-12), `drop_published` (CH-5; `_later`: after the 60 s in which HL-3 may bring the row back),
+(WAIT-4), `close_work` (WRK-8), `own_message` (MOVE-12), `other_session` (MOVE-5: what the row was given under the
+old id waits again; never what a merge brought along, MOVE-1), `drop_published` (CH-5; `_later`: after the 60 s in which HL-3 may bring the row back),
 `free_name`, `claim_name`, `activity_unknown`, `activity_ended`, `activity_of_b` (B's activity and client process),
 `event:TYPE`.
 """
@@ -39,7 +39,7 @@ _B_OTHER = "not b_is_hook"
 
 _LINKED = ("claim_name", "event:session.linked")
 _RETURNED = ("claim_name", "event:session.returned")
-_AGAIN = ("other_session", "own_message")
+_AGAIN = ("own_message", "other_session")
 _NEW_ID = ("take_off_id", *_AGAIN)
 _DROPPED = ("drop_id", "activity_unknown")
 _OVER = ("free_name", "activity_ended", "event:session.ended")
@@ -177,7 +177,7 @@ class Link(Machine):
         ("none", "born_by_replay", "fork"): Row("HL-4", "move"),
         ("none", "born_by_replay", "not fork"): Row("ROW-2", "move"),
         **_rest("ROW-2", "born_by_replay", "none"),
-        ("none", "born_exact", ""): Row("LINK-15", "move", effects=_LINKED),
+        ("none", "born_exact", ""): Row("LINK-15", "move", effects=_TAKEN),
         **_rest("LINK-15", "born_exact", "none"),
         ("guessed", "link", ""): Row("LINK-2", "move", effects=_LINKED),
         **_over(("exact", *_UNSEEN), "link", "", Row("LINK-3", "repeat")),

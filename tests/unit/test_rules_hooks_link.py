@@ -17,6 +17,7 @@ from relaybay.rules.hook_link import (
     may_be_guessed,
     pairs_after_clear,
 )
+from relaybay.rules.linking import EFFECTS
 
 PLAIN = HookLinkFacts(
     holder="no_row",
@@ -185,3 +186,34 @@ def test_text_can_go_out_only_while_the_name_is_claimed() -> None:
                 assert "claim_name" in row.effects, row
             if state == "exact" and row.next != "exact":
                 assert "free_name" in row.effects and "end_waits" in row.effects, row
+
+
+# What table LINK's outcomes put to A's link and to B's.
+CALLS = {
+    "make_exact": ("link", {}, "guessed", "", {}),
+    "take_unseen": ("take_unseen", {}, "none", "lose", {}),
+    "merge": ("take_live", {"b_is_hook": True}, "none", "", {}),
+    "take_guess": ("take_live", {}, "none", "lose", {"named": True}),
+    "merge_ended": ("take_ended", {"b_is_hook": True, "b_was_guess": True}, "none", "", {}),
+    "take_ended_hook": ("take_ended", {"b_is_hook": True}, "none", "", {}),
+    "take_ended_other": ("take_ended", {}, "none", "move_away", {}),
+    "move_and_merge": ("take_live", {"b_is_hook": True}, "exact", "", {}),
+    "move_and_take_guess": ("take_live", {}, "exact", "lose", {"named": True}),
+    "split_folder_guess": ("born_exact", {}, "none", "lose", {}),
+}
+B_BEFORE = {"take_unseen": ("exact_unseen", "hook"), "take_ended_other": ("ended_exact", "agent")}
+
+
+@pytest.mark.spec("LINK-1", "LINK-2", "LINK-6", "LINK-7", "LINK-8", "LINK-9", "LINK-10", "LINK-15")
+@pytest.mark.parametrize("outcome", CALLS)
+def test_the_link_machine_does_what_table_link_says(outcome: str) -> None:
+    effect = EFFECTS[outcome]
+    event, facts, before, b_event, b_facts = CALLS[outcome]
+    a = Life("hook", before).put(event, **facts)
+    # LINK-15's A is the new row; its effect says so by other means than a_link.
+    assert a.state == (effect.a_link or "exact")
+    assert ("own_message" in a.effects) == effect.takes_id
+    assert ("event:session.link_moved" in a.effects) == effect.link_moved
+    if b_event:
+        state, kind = B_BEFORE.get(outcome, ("guessed", "agent"))
+        assert Life(kind, state).put(b_event, **b_facts).state == {"unlinked": "none", "moved": "moved"}[effect.b]
