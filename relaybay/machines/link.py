@@ -7,9 +7,9 @@ ended, since HL-11 drops it. Text goes out in the state `exact` and in no other.
 Effect words, in the order in which they are to be carried out: `take_off_id` (the id the row had is held by nobody;
 HL-7), `drop_id` (the same for a dropped guess), `replace_id` (the same for the id before /clear), `end_waits`
 (WAIT-4), `close_work` (WRK-8), `own_message` (MOVE-12), `other_session` (MOVE-5: what the row was given under the
-old id waits again; never what a merge brought along, MOVE-1), `drop_published` (CH-5; `_later`: after the 60 s in which HL-3 may bring the row back),
-`free_name`, `claim_name`, `activity_unknown`, `activity_ended`, `activity_of_b` (B's activity and client process),
-`event:TYPE`.
+old id waits again; never what a merge brought along, MOVE-1), `drop_published` (CH-5; `_later`: after the 60 s in
+which HL-3 may bring the row back), `free_name`, `activity_unknown`, `activity_ended`, `activity_of_b` (B's activity
+and client process), `claim_name`, `event:TYPE`.
 """
 
 from __future__ import annotations
