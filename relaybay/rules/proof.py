@@ -10,8 +10,6 @@ from relaybay.domain import Verdict
 ToolUse = Literal["absent", "good", "used", "useless"]
 Claim = Literal["absent", "same", "other"]
 
-_US_PER_MINUTE = 60_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class ProofFacts:
@@ -22,34 +20,27 @@ class ProofFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """A tool-use id as a live `PreToolUse` of a relaybay tool reported it; times in microseconds since the epoch.
-
-    `used_at` is 0 while no call used it; `used_tool` and `used_digest` tell the first call that did.
-    """
+class Use:
+    """The first call that used a tool-use id. `hook_id` is empty when no live report vouched for the id in time."""
 
     hook_id: str
-    reported_at: int
-    used_at: int = 0
-    used_tool: str = ""
-    used_digest: str = ""
+    tool: str
+    digest: str
 
 
-def classify_tool_use(given: bool, report: Report | None, call: tuple[str, str], now: int, minutes_max: int) -> ToolUse:
+def classify_tool_use(given: bool, reported: bool, use: Use | None, tool: str, digest: str) -> ToolUse:
     """Whether a tool-use id is good, used or useless for this call (page 10, Proof).
 
-    `call` is (tool, digest of the arguments): two calls are equal when both are. A repeat may come later
-    than `minutes_max` after the report; only the first use has to come in time, since the repeat gets that answer.
+    `reported`: a live `PreToolUse` of a relaybay tool reported it within the time it is good for. `digest` stands for
+    the call's arguments: two calls are equal when tool and digest are. A repeat may come later than that time; only
+    the first use has to come in time, since the repeat gets that one's answer.
     """
     if not given:
         return "absent"
-    if report is None:
-        return "useless"
-    age_max = minutes_max * _US_PER_MINUTE
-    if not report.used_at:
-        return "good" if now - report.reported_at <= age_max else "useless"
-    in_time = report.used_at - report.reported_at <= age_max
-    return "used" if in_time and (report.used_tool, report.used_digest) == call else "useless"
+    if use is not None:
+        same = bool(use.hook_id) and (use.tool, use.digest) == (tool, digest)
+        return "used" if same else "useless"
+    return "good" if reported else "useless"
 
 
 def gather(tool_use: ToolUse, reported_for: str, hook_session: str) -> ProofFacts:

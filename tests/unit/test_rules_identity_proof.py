@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from relaybay.rules.proof import ProofFacts, Report, classify_tool_use, gather, judge
+from relaybay.rules.proof import ProofFacts, Use, classify_tool_use, gather, judge
 
-MINUTE = 60_000_000
 CALL = ("message_send", "d1")
 
 
-def classify(report: Report | None, now: int, call: tuple[str, str] = CALL) -> str:
-    return classify_tool_use(True, report, call, now, 60)
+@pytest.mark.spec("PROOF-2", "PROOF-4", "PROOF-6")
+@pytest.mark.parametrize(
+    ("reported", "use", "wanted"),
+    [
+        (True, None, "good"),
+        (False, None, "useless"),
+        (True, Use("h", *CALL), "used"),
+        (False, Use("h", *CALL), "used"),
+        (True, Use("h", "message_send", "d2"), "useless"),
+        (True, Use("h", "message_ack", "d1"), "useless"),
+        (True, Use("", *CALL), "useless"),
+    ],
+)
+def test_an_id_is_good_once_and_used_only_by_the_call_that_used_it_first(reported, use, wanted) -> None:
+    assert classify_tool_use(True, reported, use, *CALL) == wanted
 
 
-@pytest.mark.spec("PROOF-2", "PROOF-4")
-@pytest.mark.parametrize(("age", "wanted"), [(0, "good"), (60 * MINUTE, "good"), (60 * MINUTE + 1, "useless")])
-def test_a_reported_id_is_good_for_an_hour(age: int, wanted: str) -> None:
-    assert classify(Report("h", 1_000), 1_000 + age) == wanted
-
-
-@pytest.mark.spec("PROOF-6", "PROOF-4")
-def test_an_equal_repeat_is_used_and_any_other_use_proves_nothing() -> None:
-    report = Report("h", 1_000, used_at=2_000, used_tool="message_send", used_digest="d1")
-    assert classify(report, 3_000) == "used"
-    assert classify(report, 1_000 + 61 * MINUTE) == "used"
-    assert classify(report, 3_000, ("message_send", "d2")) == "useless"
-    assert classify(report, 3_000, ("message_ack", "d1")) == "useless"
-
-
-@pytest.mark.spec("PROOF-4")
-def test_a_first_use_that_came_too_late_proves_nothing_when_it_is_repeated() -> None:
-    report = Report("h", 1_000, used_at=1_001 + 60 * MINUTE, used_tool="message_send", used_digest="d1")
-    assert classify(report, report.used_at + 1) == "useless"
-
-
-def test_an_id_nobody_reported_proves_nothing_and_no_id_is_none() -> None:
-    assert classify(None, 5) == "useless"
-    assert classify_tool_use(False, None, CALL, 5, 60) == "absent"
+def test_no_id_is_none() -> None:
+    assert classify_tool_use(False, False, None, *CALL) == "absent"
 
 
 @pytest.mark.spec("PROOF-1", "PROOF-3", "PROOF-5")

@@ -1,0 +1,78 @@
+"""What becomes of what a row has when its link, or the row itself, changes (page 10, table MOVE), on the store.
+
+`service/linking.py` calls it for calls, and whoever handles hook events and the owner's unlink for HL-3, HL-11 and
+LINK-20: `take_off`, `other_session` and `own_words` are the link machine's effects of these names.
+"""
+
+from __future__ import annotations
+
+from relaybay.service import steps
+from relaybay.store import comments, messages, moves, sessions, tasks
+from relaybay.store.sessions import SessionRow
+from relaybay.store.transaction import Tx
+
+
+def merge(tx: Tx, b: SessionRow, a: SessionRow) -> None:
+    """MOVE-1 and 10: all that B has goes to A. B itself is left for its caller to delete.
+
+    What A was handed under another id is for `other_session` to find; B's keeps the id it was handed over.
+    """
+    for mail in messages.waiting(tx, b.id, ("sent", "delivered", "read", "orphaned")):
+        steps.delivery(tx, mail, "carried_over", recipient_id=a.id)
+    messages.move_sender(tx, b.id, a.id)
+    for row in comments.of_session(tx, b.id, ("sent", "delivered", "read")):
+        steps.comment(tx, row, "bound_again")
+    moves.bindings_to(tx, b.id, a.id)
+    moves.marks_to(tx, b.id, a.id)
+    moves.events_to(tx, b.ref, a.ref, b.first_seen_us)
+    tx.touch(a.id)
+
+
+def row_gone(tx: Tx, b: SessionRow) -> None:
+    """MOVE-3 and 11: B is about to be deleted, and nobody is its heir."""
+    for mail in messages.waiting(tx, b.id, ("sent", "delivered", "read", "orphaned")):
+        steps.delivery(tx, mail, "recipient_row_gone")
+    for task in tasks.bound_to(tx, b.id):
+        unbind(tx, task)
+
+
+def unbind(tx: Tx, task: tasks.TaskRow) -> None:
+    """CMT-5, MOVE-11: the task is bound to nobody; its comments wait for a binding."""
+    if task.session_id is None:
+        return
+    for row in comments.of_session(tx, task.session_id, ("sent", "delivered", "read")):
+        if row.task_id == task.id:
+            steps.comment(tx, row, "bound_elsewhere")
+    tasks.change(tx, task, session_id=None)
+    tx.emit("task.unbound", task=task.task_key, session=f"S-{task.session_id}", reason="row_gone")
+
+
+def own_words(tx: Tx, a: SessionRow, hook_id: str, merged: int | None = None) -> None:
+    """MOVE-12: what A's new id had sent to A, verified, and what the two rows of a merge had sent each other, is read.
+
+    `merged` is the row that is carried into A; to be called before `merge`, which makes both sides one.
+    """
+    mails = messages.own_words(tx, a.id, hook_id)
+    if merged is not None:
+        mails += messages.own_words(tx, merged, hook_id) + messages.between(tx, a.id, merged)
+    for mail in {mail.id: mail for mail in mails}.values():
+        steps.delivery(tx, mail, "own_message")
+
+
+def other_session(tx: Tx, row_id: int, hook_id: str) -> None:
+    """MOVE-5: what the row was handed under another id than `hook_id` (empty: none) and has not read waits again,
+    messages and comments; what lists gave the conversation before counts no more (CMT-8).
+    """
+    for mail in messages.waiting(tx, row_id, ("delivered",)):
+        if not hook_id or mail.delivered_hook_id != hook_id:
+            steps.delivery(tx, mail, "other_session")
+    for row in comments.of_session(tx, row_id, ("delivered",)):
+        if not hook_id or row.delivered_hook_id != hook_id:
+            steps.comment(tx, row, "bound_elsewhere")
+
+
+def take_off(tx: Tx, row: SessionRow) -> None:
+    """HL-7: the row's id is held by nobody from now on; rows whose link had gone here lose its trace (RECV-8)."""
+    if row.hook_id:
+        sessions.set_fate(tx, row.hook_id, "taken_off")
+    moves.moved_to(tx, row.id, None)

@@ -1,0 +1,106 @@
+"""Names on the store: who is meant by one, what a refusal offers instead, and what a row is called (page 10, Names)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from relaybay.answers import word
+from relaybay.domain import Verdict
+from relaybay.rules import names
+from relaybay.rules.handles import ATTEMPTS_MAX, generated
+from relaybay.rules.names import Alias, GivenBy
+from relaybay.rules.recipient import near_names
+from relaybay.rules.sender import NameFacts, judge_name
+from relaybay.rules.text import name_line, name_literal
+from relaybay.specs import limit
+from relaybay.store import sessions
+from relaybay.store.sessions import SessionRow
+from relaybay.store.transaction import Tx
+
+
+def resolve(tx: Tx, text: str) -> list[SessionRow]:
+    """The rows a name fits: titles, aliases, desktop ids, refs, and `@names` of live rows. Makes none (ROW-4)."""
+    key = names.key(text)
+    return sessions.by_name(tx, key) if key else []
+
+
+def check(tx: Tx, text: str, *, known: bool) -> Verdict:
+    """Whether a name can be given to a row; `known` when a row has it already (refused `name_invalid`)."""
+    return judge_name(
+        NameFacts(
+            too_long=names.too_long(text),
+            known=known,
+            shape=names.shape(text),
+            hook_id=sessions.known_hook_id(tx, names.one_line(text)),
+        )
+    )
+
+
+def candidates(rows: Iterable[SessionRow]) -> str:
+    """Several rows that one name fits, as refusals list them (RECV-2): never with a hook id."""
+    listed = []
+    for row in rows:
+        values = {"ref": row.ref, "title": name_literal(row.title), "activity": row.activity}
+        if row.desktop_id:
+            listed.append(word("recv.candidate_desktop", desktop_id=name_literal(row.desktop_id), **values).text)
+        else:
+            listed.append(word("recv.candidate", **values).text)
+    return "; ".join(listed)
+
+
+def near(tx: Tx, text: str, but: int | None = None) -> str:
+    """The sentence that offers names for one that no row has (RECV-1); `but` is the asking row."""
+    rows = [row for row in sessions.every(tx) if row.id != but]
+    known = [(row.title, row.link_state in ("exact", "guessed")) for row in rows]
+    found = near_names(names.one_line(text), known, limit("near_names_max"))
+    if not found:
+        return word("recv.nobody_near").text
+    return word("recv.near", names=", ".join(name_literal(name) for name in found)).text
+
+
+def free_title(tx: Tx, wanted: str) -> str:
+    """`wanted`, numbered when another row has that name (ROW-2)."""
+    return names.free_title(wanted, lambda key: sessions.title_taken(tx, key))
+
+
+def folder_title(tx: Tx, cwd: str) -> str:
+    """The title of a new row from its folder (ROW-2)."""
+    last = names.one_line(cwd.rstrip("/").rpartition("/")[2])
+    return free_title(tx, names.folder_title(cwd, is_hook_id=sessions.known_hook_id(tx, last)))
+
+
+def keep_alias(tx: Tx, row: SessionRow, text: str, given_by: GivenBy) -> None:
+    """One more alias, within the bound of 16 and its rule of who goes first (page 10)."""
+    have = sessions.aliases(tx, row.id)
+    others = [row.title, row.ref, *([row.desktop_id] if row.desktop_id else [])]
+    change = names.put_alias([Alias(name, cast("GivenBy", giver)) for _, name, _, giver in have], text, others=others)
+    if not change.kept:
+        return
+    if change.put_out is not None:
+        sessions.drop_alias(tx, have[change.put_out][0])
+    sessions.add_alias(tx, row.id, names.one_line(text), names.key(text), given_by)
+
+
+def rename(tx: Tx, row: SessionRow, title: str, given_by: GivenBy) -> SessionRow:
+    """A new title; the old one becomes an alias. The new one is no alias any more."""
+    shown = names.one_line(title)
+    for key, _, text_key, _ in sessions.aliases(tx, row.id):
+        if text_key == names.key(shown):
+            sessions.drop_alias(tx, key)
+    renamed = sessions.change(tx, row.id, title=shown, title_key=names.key(shown), title_given=1)
+    if names.key(row.title) != renamed.title_key:
+        keep_alias(tx, renamed, row.title, "client" if given_by == "client" else "renaming")
+    tx.emit("session.renamed", session=row.ref, title=name_line(shown), old_title=name_line(row.title))
+    return renamed
+
+
+def claim_name(tx: Tx, row: SessionRow) -> SessionRow:
+    """Gives a row that has become exactly linked and live its generated `@name`; the first that is free."""
+    if row.name:
+        return row
+    for attempt in range(ATTEMPTS_MAX):
+        name = generated(row.id, attempt)
+        if tx.value("SELECT 1 FROM session WHERE name = ?", name) is None:
+            return sessions.change(tx, row.id, name=name)
+    return row
