@@ -196,6 +196,17 @@ def test_37_a_large_body_is_refused_before_it_is_sent(rig: Rig) -> None:
     assert rig.tcp.raw(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode()).code == "body_too_large"
 
 
+def test_37_size_and_media_are_judged_before_the_credentials(rig: Rig) -> None:
+    """The order of the gate is part of what it promises: a refusal does not depend on who asks."""
+    large = b"x" * ((1 << 20) + 1)
+    assert rig.tcp.request("POST", "/mcp", JSON, large).code == "body_too_large"
+    assert rig.tcp.request("POST", "/mcp", {"Content-Type": "text/plain"}, b"{}").code == "content_type_refused"
+    assert (
+        rig.tcp.request("POST", "/mcp", {"Origin": "null", "Content-Type": "text/plain"}, large).code
+        == "origin_refused"
+    )
+
+
 def test_37_compressed_bodies(rig: Rig) -> None:
     answer = rig.tcp.request("POST", "/mcp", {**rig.bearer, **JSON, "Content-Encoding": "gzip"}, b"x")
     assert (answer.status, answer.code) == (415, "content_type_refused")

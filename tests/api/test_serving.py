@@ -101,6 +101,25 @@ def test_the_socket_is_private_and_replaces_a_dead_one(socket_path: Path) -> Non
         assert Wire(socket_path).get("/healthz").status == 200
 
 
+def test_the_socket_is_private_from_its_first_moment(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    chmod = Path.chmod
+
+    def watched(path: Path, mode: int) -> None:
+        seen.append(stat.S_IMODE(path.lstat().st_mode))
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", watched)
+    before = os.umask(0)
+    try:
+        listener = UnixListener.bind(socket_path)
+    finally:
+        assert os.umask(before) == 0, "the process has its own umask again"
+    assert listener is not None
+    listener.close()
+    assert [mode & 0o077 for mode in seen] == [0]
+
+
 def test_the_name_of_another_server_is_left_alone(socket_path: Path) -> None:
     first = UnixListener.bind(socket_path)
     second = UnixListener.bind(socket_path)
