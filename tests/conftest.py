@@ -7,6 +7,15 @@ from typing import NoReturn
 
 import pytest
 
+from tests.conformance.record import (
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_sessionfinish,
+)
+
+__all__ = ["missing", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure", "pytest_sessionfinish"]
+
 
 def missing(part: str, reason: str) -> NoReturn:
     """Skip the test because ``part`` is missing here; fail it where ``RELAYBAY_REQUIRE`` (comma list) names the part.

@@ -97,6 +97,11 @@ def test_step_is_the_table_under_every_valuation(name: str, executed) -> None:
         for facts in valuations(table, state, event):
             row = first_row(table, state, event, facts)
             result = step(machine, state, event, facts)
-            assert (result.spec_id, result.kind, result.answer, result.effects) == (row.id, row.kind, row.answer, row.effects)
+            assert (result.spec_id, result.kind, result.answer, result.effects) == (
+                row.id,
+                row.kind,
+                row.answer,
+                row.effects,
+            )
             assert result.state == (row.next if row.kind == "move" else state)
             executed(result.spec_id)
