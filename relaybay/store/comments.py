@@ -66,6 +66,12 @@ def get(tx: Tx, cid: str) -> CommentRow | None:
     return found[0] if found else None
 
 
+def by_key(tx: Tx, key: int) -> CommentRow | None:
+    """A comment by its numeric key."""
+    found = _comments(tx, "WHERE c.id = ?", key)
+    return found[0] if found else None
+
+
 def of_session(tx: Tx, session_id: int, states: Sequence[str]) -> list[CommentRow]:
     """The owner's comments of every task bound to a session, in these states, oldest first."""
     marks = ", ".join("?" * len(states))

@@ -1,0 +1,222 @@
+"""Handing text to a session: select → pack → mark (page 30, PACK; page 20, ANSWER, STOP, WAIT), and taking marks back
+when the answer could not be written (PACK-7).
+
+One transaction selects and marks, so two hooks of one session at once never deliver the same item twice (PACK-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from relaybay import frames
+from relaybay.machines.base import step
+from relaybay.machines.turn import Turn
+from relaybay.rules import activity, answer, stop
+from relaybay.rules.packing import Item, Packed, pack
+from relaybay.service import ids, steps
+from relaybay.service.relay import Relay
+from relaybay.specs import limit
+from relaybay.store import comments, messages, sessions
+from relaybay.store.comments import CommentRow
+from relaybay.store.messages import Mail
+from relaybay.store.sessions import SessionRow
+from relaybay.store.transaction import Tx
+
+At = Literal["prompt", "tool", "stop", "wake"]
+_DOORS: dict[str, frames.Door] = {"prompt": "context", "tool": "context", "stop": "stop", "wake": "wake"}
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What one answer carries: the text, for a Stop its one-line reason, and what it marked, to take it back by.
+
+    `items` are (kind, key) pairs; `turn_serial` the turn whose Stop it blocked.
+    """
+
+    id: str
+    session_id: int
+    at: At
+    text: str
+    reason: str
+    items: tuple[tuple[Literal["comment", "message"], int], ...]
+    turn_serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """One thing that may go out, with its frame."""
+
+    item: Item
+    frame: str
+    sender: frames.Sender | None
+    comment: CommentRow | None = None
+    mail: Mail | None = None
+
+
+def _states(at: At) -> tuple[str, ...]:
+    return ("sent", "delivered") if at == "stop" else ("sent",)
+
+
+def _fresh(comment: CommentRow, now: int) -> bool:
+    return now < comment.grace_until_us
+
+
+def _goes(at: At, kind: answer.ItemKind, state: str, blocks: int, *, fresh: bool) -> bool:
+    if at == "stop":
+        facts = stop.StopItemFacts(kind, state, min(blocks, 2), fresh, passive=False)  # type: ignore[arg-type]
+        return stop.judge(facts).outcome == "eligible"
+    item = answer.ItemFacts(at, kind, state, fresh, passive=False, prompt_turn=False)  # type: ignore[arg-type]
+    return answer.judge_item(item).outcome == "text"
+
+
+def _comment_offer(comment: CommentRow, at: At, now: int, newer: int) -> _Offer:
+    frame = frames.comment_frame(
+        frames.CommentFacts(
+            comment_id=comment.cid,
+            task=comment.task_key,
+            body=comment.body_md,
+            in_reply_to=comment.parent_cid,
+            step=comment.step_n,
+            waited_us=now - comment.created_us,
+            newer=newer,
+        )
+    )
+    size = frames.item_units(frame, door=_DOORS[at])
+    return _Offer(Item(comment.cid, "comment", size, comment.id), frame, None, comment=comment)
+
+
+def _message_offer(tx: Tx, mail: Mail, at: At) -> _Offer:
+    frame = frames.message_frame(
+        frames.FrameFacts(
+            message_id=mail.mid,
+            sender_title=mail.sender_title,
+            verified=bool(mail.sender_verified),
+            body=mail.body,
+            sender_name=mail.sender_name,
+            task=mail.task_key,
+            in_reply_to=mail.parent_mid,
+            waited_us=tx.now - mail.sent_us,
+            newer=messages.newer_from(tx, mail),
+        )
+    )
+    sender = frames.Sender(mail.sender_title, bool(mail.sender_verified))
+    size = frames.item_units(frame, door=_DOORS[at], sender=sender)
+    return _Offer(Item(mail.mid, "message", size, mail.id), frame, sender, mail=mail)
+
+
+def offers(tx: Tx, row: SessionRow, at: At) -> list[_Offer]:
+    """What may go out to a row at this kind of event, comments first, oldest first (PACK-2)."""
+    found: list[_Offer] = []
+    owner = comments.of_session(tx, row.id, _states(at))
+    for place, comment in enumerate(owner):
+        if _goes(at, "comment", comment.state, comment.stop_blocks, fresh=_fresh(comment, tx.now)):
+            newer = sum(later.task_id == comment.task_id for later in owner[place + 1 :])
+            found.append(_comment_offer(comment, at, tx.now, newer))
+    # More than one answer can carry is only counted, and that by the rest of this bounded list.
+    mails = messages.waiting(tx, row.id, _states(at), limit("offers_per_answer_max"))
+    found += [_message_offer(tx, m, at) for m in mails if _goes(at, "message", m.state, m.stop_blocks, fresh=False)]
+    return found
+
+
+def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandOver | None:
+    """Packs what fits of `found` and marks it; None when nothing does. The row's link is exact and live."""
+    if not found:
+        return None
+    door = _DOORS[at]
+    listed = sum(offer.mail is not None and offer.mail.state == "sent" for offer in found)
+    packed = pack(
+        [offer.item for offer in found],
+        frames.items_room(door),
+        max_messages=limit("messages_per_answer_max"),
+        tail_room=frames.tail_room(),
+        messages_besides=max(messages.counts(tx, row.id).get("sent", 0) - listed, 0),
+    )
+    by_id = {offer.item.id: offer for offer in found}
+    chosen = [by_id[i] for i in packed.chosen]
+    if not chosen:
+        return None
+    handover_id = ids.handover_id(tx.now)
+    for offer in chosen:
+        _mark(tx, row, at, offer, handover_id)
+    return HandOver(
+        id=handover_id,
+        session_id=row.id,
+        at=at,
+        text=frames.answer_text([offer.frame for offer in chosen], packed, door=door),
+        reason=_reason(chosen, packed) if at == "stop" else "",
+        items=tuple(
+            ("comment", offer.comment.id) if offer.comment else ("message", offer.mail.id)  # type: ignore[union-attr]
+            for offer in chosen
+        ),
+        turn_serial=row.turn_serial,
+    )
+
+
+def _reason(chosen: Sequence[_Offer], _packed: Packed) -> str:
+    senders = [offer.sender for offer in chosen if offer.sender is not None]
+    return frames.stop_reason(len(chosen) - len(senders), senders)
+
+
+def _mark(tx: Tx, row: SessionRow, at: At, offer: _Offer, handover_id: str) -> None:
+    by: dict[str, Any] = {"delivered_by": at, "delivered_hook_id": row.hook_id or "", "handover_id": handover_id}
+    at_stop = at == "stop"
+    if offer.comment is not None:
+        facts = {
+            "replayed": False,
+            "link_exact_live": True,
+            "in_grace": _fresh(offer.comment, tx.now),
+            "at_stop": at_stop,
+            "blocks_left": offer.comment.stop_blocks < limit("stop_blocks_per_comment_max"),
+        }
+        columns = by | {"delivered_to": row.id, "delivered_title": row.title}
+        given = columns if offer.comment.state == "sent" else {}
+        result, _ = steps.comment(tx, offer.comment, "hand_over", facts, **given)
+    else:
+        assert offer.mail is not None
+        facts = {
+            "replayed": False,
+            "link_exact_live": True,
+            "passive": False,
+            "at_stop": at_stop,
+            "blocked_before": offer.mail.stop_blocks >= limit("stop_blocks_per_message_max"),
+        }
+        given = by if offer.mail.state == "sent" else {}
+        result, _ = steps.delivery(tx, offer.mail, "hand_over", facts, **given)
+    assert result.kind != "refuse", f"selection asked for what {result.spec_id} refuses"
+
+
+def answer_not_written(tx: Tx, relay: Relay, done: HandOver) -> None:
+    """The answer never left: its marks and Stop-block counts are taken back (PACK-7, WAIT-8, STOP-9)."""
+    at_stop = done.at == "stop"
+    for kind, key in done.items:
+        if kind == "comment":
+            comment = comments.by_key(tx, key)
+            if comment is not None:
+                made = comment.handover_id == done.id
+                steps.comment(tx, comment, "answer_not_written", {"made_delivered": made, "at_stop": at_stop})
+        else:
+            mail = messages.by_key(tx, key)
+            if mail is not None:
+                made = mail.handover_id == done.id
+                steps.delivery(tx, mail, "answer_not_written", {"made_delivered": made, "at_stop": at_stop})
+    row = sessions.get(tx, done.session_id)
+    if row is not None and at_stop:
+        row = relay.presence.write_back(tx, row)
+        this_turn = row.turn_serial == done.turn_serial
+        turn = step(Turn, row.turn_state, "answer_not_written", {"this_turn": this_turn})
+        columns: dict[str, str] = {"turn_state": turn.state}
+        if this_turn:
+            seen = activity.ActivityFacts(
+                event="stop_not_written",
+                subagent=False,
+                older=False,
+                replayed=False,
+                unseen=False,
+                folder_guess=False,
+                before=row.activity,  # type: ignore[arg-type]
+            )
+            columns["activity"] = activity.judge(seen).outcome
+        sessions.change(tx, row.id, **columns)
+    tx.touch(done.session_id)

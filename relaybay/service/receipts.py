@@ -1,0 +1,87 @@
+"""What is said of one delivery: the sender's receipt, and the item of a list (pages 30, 70, 75)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relaybay.answers import word
+from relaybay.rules.text import literal, name_line, name_literal
+from relaybay.service import reach
+from relaybay.service.clock import age, rfc3339
+from relaybay.service.relay import Relay
+from relaybay.store import sessions
+from relaybay.store.messages import Mail
+from relaybay.store.transaction import Tx
+
+_SECOND = 1_000_000
+
+
+def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
+    """(reason code, sentence) of a delivery as it is now. The code is empty once there is nothing to explain."""
+    if mail.state == "sent":
+        row = sessions.get(tx, mail.recipient_id)
+        if row is not None:
+            found = reach.reach(tx, relay, row)
+            return found.reason_code, reach.said(found)
+    if mail.state in ("sent", "orphaned"):
+        return "row_gone", word("receipt.orphaned").text
+    if mail.state == "delivered":
+        ago = age((tx.now - mail.delivered_us) // _SECOND)
+        if mail.reason_code == "not_in_context":
+            return "not_in_context", word("receipt.not_in_context", ago=ago).text
+        return "", word("receipt.delivered", ago=ago).text
+    ago = age((tx.now - mail.read_us) // _SECOND)
+    how = {"not_verified": "receipt.read_not_verified", "own_message": "receipt.read_own_message"}
+    return "", word(how.get(mail.read_how, "receipt.read"), ago=ago).text
+
+
+def receipt(tx: Tx, relay: Relay, mail: Mail, *, repeat: bool = False) -> dict[str, Any]:
+    """The structured receipt of a send; a repeat shows the present state."""
+    code, sentence = standing(tx, relay, mail)
+    answer = "receipt.repeat" if repeat else "receipt.sent" if mail.sender_verified else "receipt.sent_unverified"
+    values = {"recipient": name_literal(mail.recipient_title), "message_id": mail.mid, "reach": sentence}
+    return {
+        "message_id": mail.mid,
+        "recipient": party(mail.recipient_title, mail.recipient_name, mail.recipient_id),
+        "sender_verified": bool(mail.sender_verified),
+        "state": mail.state,
+        "reason_code": code or None,
+        **({"repeat": True} if repeat else {}),
+        "text": word(answer, **values).text,
+    }
+
+
+def party(title: str, name: str, key: int | None) -> dict[str, Any]:
+    """A session as lists and receipts name it; never with a hook id."""
+    said: dict[str, Any] = {"title": name_line(title)}
+    if key is not None:
+        said["ref"] = f"S-{key}"
+    if name:
+        said["name"] = name
+    return said
+
+
+def item(tx: Tx, relay: Relay, mail: Mail, direction: str) -> dict[str, Any]:
+    """One entry of `messages_list` (page 70). The body is one literal (TEXT-5)."""
+    sender: dict[str, Any] = {"title": name_line(mail.sender_title), "verified": bool(mail.sender_verified)}
+    if mail.sender_name:
+        sender["name"] = mail.sender_name
+    said: dict[str, Any] = {
+        "message_id": mail.mid,
+        "direction": direction,
+        "from": sender,
+        "to": party(mail.recipient_title, mail.recipient_name, mail.recipient_id),
+        "audience": {"kind": "direct"},
+        "depth": mail.depth,
+        "state": mail.state,
+        "sent_at": rfc3339(mail.sent_us),
+    }
+    optional = {"task": mail.task_key, "in_reply_to": mail.parent_mid, "read_how": mail.read_how}
+    said |= {name: value for name, value in optional.items() if value}
+    times = {"delivered_at": mail.delivered_us, "in_context_at": mail.in_context_us, "read_at": mail.read_us}
+    said |= {name: rfc3339(value) for name, value in times.items() if value}
+    code, _ = standing(tx, relay, mail)
+    if code:
+        said["reason_code"] = code
+    said["body"] = literal(mail.body)
+    return said
