@@ -5,8 +5,9 @@ and 30). Nothing is changed here, a used tool-use id apart, which stays even whe
 
 from __future__ import annotations
 
+import json
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from relaybay.domain import Caller, Refusal, Verdict
@@ -39,8 +40,8 @@ class Identity:
     `verified` is how SEND-4 to 6 would have the author, `link_state` that row's link after LINK, `linked_itself`
     whether it had linked itself before the call, `proven_before` whether the call proves the link as it stood before
     (LINK-2 to 4 counted: DLV-2, 4, and replies), `proven` the same after LINK. `repeat` says that the call is its
-    tool-use id's first one repeated (PROOF-6); `first_answer` is what that one was answered, in its service's own
-    form. `warnings` are (answer id, values).
+    tool-use id's first one repeated (PROOF-6); `first_answer` is what that one was answered, JSON in its service's
+    own form, empty when nothing was kept. `warnings` are (answer id, values).
     """
 
     call: Call
@@ -110,16 +111,30 @@ class _Named:
     alias: str
 
 
-def identify(  # noqa: PLR0917 - who calls, how, when and with what; each is another thing.
-    tx: Tx, relay: Relay, caller: Caller, call: Call, now: int, tool: str, digest: str
-) -> Identity | Refusal:
+def identify(tx: Tx, relay: Relay, caller: Caller, call: Call, now: int, tool: str, digest: str) -> Identity | Refusal:
     """Says who makes a call, and refuses it where PROOF-3, `name_invalid`, SEND-1 to 7 and 20, ACK-1 to 4 or WRITE-1
     and 2 do. `digest` stands for the call's arguments (PROOF-6). The owner's own calls never come here.
+
+    A refusal is kept with the call's tool-use id, and its repeat gets it again, whatever has changed meanwhile. So
+    does one that a service keeps itself: a first answer with a member `refusal`, its fields.
     """
     assert not caller.owner, "the owner speaks through no table of identity"
     proven = _prove(tx, relay, caller, (call, tool, digest), now)
     if proven.verdict.refused:
         return Refusal(proven.verdict.answer, proven.verdict.spec_id)
+    if proven.first_answer:
+        refused = json.loads(proven.first_answer).get("refusal")
+        if refused:
+            return Refusal(**refused)
+    found = _judge(tx, caller, call, tool, proven)
+    if isinstance(found, Refusal) and proven.witnessed and call != "read":
+        kept = json.dumps({"data": {}, "refusal": asdict(found), "warnings": []}, ensure_ascii=False)
+        tx.trace(lambda later: sessions.answer_tool(later, proven.tool_use_id, kept))
+    return found
+
+
+def _judge(tx: Tx, caller: Caller, call: Call, tool: str, proven: _Proof) -> Identity | Refusal:
+    """The checks after PROOF, in the page's order: names, then the table of this kind of call."""
     named = _name(tx, caller, call)
     if call in ("send", "other"):
         invalid = _check_names(tx, named)
@@ -221,7 +236,7 @@ def _refuse(tx: Tx, said: Verdict, standing: Standing, named: _Named, holder: Se
     return Refusal(said.answer, said.spec_id, values)
 
 
-def _identity(  # noqa: PLR0917 - what identify has found so far, part by part.
+def _identity(
     standing: Standing, said: Verdict, call: Call, proven: _Proof, named: _Named, holder: SessionRow | None
 ) -> Identity:
     linked = None if call == "read" or said.refused else linking.judge(linking.facts_of(call, standing))

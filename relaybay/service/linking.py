@@ -173,6 +173,7 @@ def _life(effect: Effect, a: SessionRow, b: SessionRow | None) -> dict[str, Any]
     kept["project_id"] = b.project_id if b.cwd else a.project_id
     if effect.a_life == "ended":
         return {**kept, **_NO_PROCESS, "activity": "ended", "ended_us": b.ended_us, "ended_reason": b.ended_reason}
+    assert effect.a_life == "of_b"
     process = {name: getattr(b, name) for name in _NO_PROCESS}
     return {**kept, **process, "activity": b.activity, "ended_us": 0, "ended_reason": ""}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ class Rig:
                 return Outcome(data={"identity": found, "row": None})
             row = linking.apply(tx, self.relay, found, tx.now)
             if found.tool_use_id:
-                sessions.answer_tool(tx, found.tool_use_id, f"answer {self.now}")
+                sessions.answer_tool(tx, found.tool_use_id, json.dumps({"data": {"at": self.now}}))
             return Outcome(data={"identity": found, "row": row})
 
         outcome = self.store.write(use_case)
