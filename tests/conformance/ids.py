@@ -1,4 +1,4 @@
-"""Reads `specs/ids.toml`: which spec ids there are, and which of them must be executed by now."""
+"""Reads `specs/ids.toml` and `specs/invariants.toml`: which ids there are, and which must be executed by now."""
 
 from __future__ import annotations
 
@@ -35,3 +35,12 @@ def read() -> dict[str, SpecId]:
             later = table["later_why"] if spec_id in later_ids else ""
             found[spec_id] = SpecId(spec_id, table["page"], table["name"], spec_id not in no_row, later)
     return found
+
+
+def invariants() -> dict[str, SpecId]:
+    """The numbered promises. They stand in no table; tests that are marked with them hold them."""
+    data = tomllib.loads((specs_folder() / "invariants.toml").read_text(encoding="utf-8"))
+    rows = data["invariant"]
+    assert [row["id"] for row in rows] == [f"INV-{n}" for n in range(1, len(rows) + 1)], "numbered without a gap"
+    assert all(row["text"].strip() and row["where"].strip() for row in rows)
+    return {row["id"]: SpecId(row["id"], "90", "INV", row=False, later=row.get("later_why", "")) for row in rows}

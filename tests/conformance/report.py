@@ -1,7 +1,8 @@
 """The conformance report: every spec id with the tests that executed it. `python -m tests.conformance.report`.
 
-Reads what a run with `--spec-record` wrote over just this tree (`record.py`) and `specs/ids.toml`. Prints the ids that no
-test executed, each on a line, then the totals; exit code 1 when one of them is due, 2 when nothing is recorded.
+Reads what a run with `--spec-record` wrote over just this tree (`record.py`), and which ids there are (`ids.py`). Prints
+the ids that no test executed, each on a line, then the totals; exit code 1 when one of them is due, 2 when nothing is
+recorded.
 
     --write      also write docs/conformance.md
     --recorded   print nothing; exit 0 when a whole, green run over this tree is recorded
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str] | None = None, *, file: Path = record.RECORD, 
     if not recorded.tests:
         print("nothing is recorded over this tree; run: make conformance", file=sys.stderr)
         return 2
-    found = lines(ids.read().values(), recorded)
+    found = lines({**ids.read(), **ids.invariants()}.values(), recorded)
     if options.write:
         target.write_text(document(found, recorded), encoding="utf-8")
     print("\n".join(summary(found, recorded)))
