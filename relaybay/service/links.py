@@ -11,9 +11,9 @@ from typing import Any
 from relaybay.domain import Step
 from relaybay.machines.base import step
 from relaybay.machines.link import Link
-from relaybay.service import naming, steps
+from relaybay.service import moves, naming
 from relaybay.service.relay import Relay
-from relaybay.store import comments, messages, sessions
+from relaybay.store import sessions
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
@@ -50,12 +50,14 @@ def take(
     for effect in result.effects:
         word, _, rest = effect.partition(":")
         match word:
-            case "take_off_id" | "drop_id" | "replace_id" if row.hook_id:
-                sessions.set_fate(tx, row.hook_id, "replaced" if word == "replace_id" else "taken_off")
+            case "take_off_id" | "drop_id":
+                moves.take_off(tx, row)
+            case "replace_id" if row.hook_id:
+                sessions.set_fate(tx, row.hook_id, "replaced")
             case "end_waits":
                 tx.after(lambda: relay.waits.end(row.id))
             case "other_session":
-                offer_again(tx, row)
+                moves.other_session(tx, row.id, hook_id)
             case "free_name":
                 columns["name"] = None
             case "activity_unknown":
@@ -68,13 +70,3 @@ def take(
                 tx.emit(rest, session=row.ref, title=row.title, **({"reason": reason} if reason else {}))
     changed = sessions.change(tx, row.id, **columns) if columns != {"link_state": row.link_state} else row
     return result, naming.claim_name(tx, changed) if claims else changed
-
-
-def offer_again(tx: Tx, row: SessionRow) -> None:
-    """Another conversation stands behind the row: what the former one was given and did not read waits again
-    (MOVE-5: DLV-49, CMT-5).
-    """
-    for mail in messages.waiting(tx, row.id, ("delivered",)):
-        steps.delivery(tx, mail, "other_session")
-    for comment in comments.of_session(tx, row.id, ("delivered",)):
-        steps.comment(tx, comment, "bound_elsewhere")

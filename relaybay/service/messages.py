@@ -139,7 +139,7 @@ def _recipient(tx: Tx, who: Identity, to: str, task: str, in_reply_to: str) -> _
     same = own_name or (row is not None and row.id in who.rows)
     verdict = reply.judge_self(reply.SelfFacts(same))
     if verdict.refused:
-        shown = row.title if row else to
+        shown = row.title if row else who.title
         return Refusal(verdict.answer, verdict.spec_id, {"recipient": name_literal(shown)})
     return _Meant(row, parent, about)
 

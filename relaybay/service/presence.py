@@ -47,6 +47,7 @@ class Presence:
         self._by_hook: dict[str, Live] = {}
         self._by_row: dict[int, Live] = {}
         self._tool_uses: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._heard: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def load(self, tx: Tx) -> None:
@@ -110,6 +111,19 @@ class Presence:
         """All rows that have something to write (at closing)."""
         with self._lock:
             return [key for key, live in self._by_row.items() if live.dirty]
+
+    # -- event ids (SPOOL-1) ---------------------------------------------------------------------------------
+
+    def hear(self, event_id: str) -> None:
+        """A live event had this id: should its answer be lost, the same id comes again out of the spool."""
+        with self._lock:
+            self._heard[event_id] = None
+            if len(self._heard) > limit("event_ids_max"):
+                self._heard.popitem(last=False)
+
+    def heard(self, event_id: str) -> bool:
+        """Whether a live event had this id."""
+        return event_id in self._heard
 
     # -- tool-use ids (PROOF-2) -----------------------------------------------------------------------------
 

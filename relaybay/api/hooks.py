@@ -1,0 +1,115 @@
+"""`POST /hooks/claude-code`: one event in, one hook answer out. Fails open: a well-formed event is always 200.
+
+A hot event with nothing waiting is answered here on the event loop, from memory. Anything else is one use case on the
+writer thread; the answer is given after its commit, and taken back when it could not be written (PACK-7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from sanic import HTTPResponse, Request
+
+from relaybay.answers import Answer
+from relaybay.api.bodies import JSON, read_object
+from relaybay.api.claude_code import answer_of, live_event
+from relaybay.api.problems import problem
+from relaybay.api.routes import Routes
+from relaybay.api.strict_json import dumps
+from relaybay.domain import HookEvent
+from relaybay.errors import StoreError
+from relaybay.service import handover, hooks
+from relaybay.service.handover import HandOver
+from relaybay.service.relay import Relay
+
+_log = logging.getLogger(__name__)
+_EMPTY = b"{}"
+
+
+@dataclass(slots=True)
+class HooksSeen:
+    """When each client's hooks were last heard, for `doctor`. µs since the epoch by client and event name."""
+
+    last: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def note(self, event: HookEvent) -> None:
+        """Remembers an event."""
+        self.last.setdefault(event.client, {})[event.name] = event.at_us
+
+
+def register_hooks(routes: Routes, relay: Relay) -> HooksSeen:
+    """Adds the endpoint; gives what it has seen."""
+    seen = HooksSeen()
+
+    async def claude_code(request: Request) -> HTTPResponse | None:
+        body = read_object(request, unique_keys=False)
+        if isinstance(body, Answer):
+            return problem(body)
+        event = live_event(request, body, relay.clock())
+        if isinstance(event, Answer):
+            return problem(event)
+        seen.note(event)
+        if event.event_id:
+            relay.presence.hear(event.event_id)
+        hooks.witness(relay, event)
+        said = hooks.from_memory(relay, event)
+        if said is not None:
+            return HTTPResponse(_EMPTY, content_type=JSON)
+        return await _in_transaction(request, relay, event)
+
+    routes.op("POST", "/hooks/claude-code", "hook_claude_code", claude_code, door="hooks")
+    return seen
+
+
+async def _in_transaction(request: Request, relay: Relay, event: HookEvent) -> HTTPResponse | None:
+    future: Future[hooks.HookAnswer] = relay.store.submit(lambda tx: hooks.handle(tx, relay, event))
+    try:
+        said = await asyncio.shield(asyncio.wrap_future(future))
+    except asyncio.CancelledError:
+        future.add_done_callback(lambda done: _undo_when_done(relay, done))
+        raise
+    except StoreError as error:
+        # Fail open: the agent goes on, nothing was marked, and `doctor` shows the store's trouble.
+        _log.error("a hook event was not carried out: %s", error)
+        return HTTPResponse(_EMPTY, content_type=JSON)
+    except Exception:  # noqa: BLE001 - a bug of ours must not stop an agent; it is logged with its trace.
+        _log.exception("a hook event failed")
+        return HTTPResponse(_EMPTY, content_type=JSON)
+    if said.done is None:
+        return HTTPResponse(dumps(answer_of(event, said)), content_type=JSON)
+    if not await write(request, dumps(answer_of(event, said)), JSON):
+        take_back(relay, said.done)
+    return None
+
+
+async def write(request: Request, body: bytes, content_type: str) -> bool:
+    """Writes a whole answer; False when the connection was gone before or while it was written."""
+    transport: Any = request.transport
+    if transport is None or transport.is_closing():
+        return False
+    try:
+        response = await request.respond(
+            status=200, content_type=content_type, headers={"content-length": str(len(body))}
+        )
+        assert response is not None
+        await response.send(body, end_stream=True)
+    except asyncio.CancelledError:
+        return False
+    except Exception as error:  # noqa: BLE001 - however the write failed, it was not written.
+        _log.info("an answer was not written: %s", type(error).__name__)
+        return False
+    return not transport.is_closing()
+
+
+def take_back(relay: Relay, done: HandOver) -> None:
+    """Queues what undoes a hand-over that never left."""
+    relay.store.submit(lambda tx: handover.answer_not_written(tx, relay, done))
+
+
+def _undo_when_done(relay: Relay, future: Future[hooks.HookAnswer]) -> None:
+    if future.exception() is None and future.result().done is not None:
+        take_back(relay, future.result().done)  # type: ignore[arg-type]

@@ -1,0 +1,112 @@
+"""Replay of spooled events: `POST /hooks/spool`, and the server's own import of its home's spool folder.
+
+A replayed event does ROW, HL and ACT: it proves nothing, delivers nothing and is answered nothing (SPOOL-2); its id
+makes it count once (SPOOL-1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sanic import HTTPResponse, Request, Sanic
+
+from relaybay import spool
+from relaybay.answers import Answer, word
+from relaybay.api.bodies import read_object
+from relaybay.api.claude_code import CLIENT, event_of, process_of
+from relaybay.api.problems import problem
+from relaybay.api.routes import Routes, reply
+from relaybay.domain import HookEvent
+from relaybay.service import replay
+from relaybay.service.relay import Relay
+
+_log = logging.getLogger(__name__)
+_ID_CHARS_MAX = 64
+_AT_US_MAX = 2**62
+
+
+def register_spool(routes: Routes, relay: Relay, folder: Path) -> None:
+    """Adds the endpoint; imports `folder` every second for as long as the server runs."""
+
+    async def post(request: Request) -> HTTPResponse:
+        body = read_object(request, unique_keys=False)
+        if isinstance(body, Answer):
+            return problem(body)
+        given = body.get("events")
+        if not isinstance(given, list):
+            return problem(word("http.argument_invalid", name="events", why="it is no list"))
+        events = [_event(one) for one in given]
+        good = [one for one in events if one is not None]
+        future = relay.store.submit(lambda tx: replay.apply(tx, relay, good))
+        applied, repeated = await asyncio.shield(asyncio.wrap_future(future))
+        return reply({"applied": applied, "repeated": repeated, "bad": len(events) - len(good)})
+
+    routes.op("POST", "/hooks/spool", "hook_spool", post, door="hooks")
+    running: list[asyncio.Task[None]] = []
+
+    @routes.app.after_server_start
+    async def _begin(_: Sanic) -> None:  # type: ignore[type-arg]
+        running.append(asyncio.create_task(_every_second(relay, folder), name="spool"))
+
+    @routes.app.before_server_stop
+    async def _end(_: Sanic) -> None:  # type: ignore[type-arg]
+        while running:
+            running.pop().cancel()
+
+
+async def _every_second(relay: Relay, folder: Path) -> None:
+    while True:
+        await asyncio.sleep(1)
+        try:
+            await asyncio.to_thread(take_all, relay, folder)
+        except Exception:  # noqa: BLE001 - the next second tries again; nothing was unlinked.
+            _log.exception("the spool was not imported")
+
+
+def _event(one: Any) -> HookEvent | None:
+    """An event of the request's list, or None when it is not one."""
+    if not isinstance(one, dict):
+        return None
+    event_id, at_us, body = one.get("id"), one.get("at_us"), one.get("body")
+    if not isinstance(event_id, str) or not 0 < len(event_id) <= _ID_CHARS_MAX or not event_id.isascii():
+        return None
+    if type(at_us) is not int or not 0 <= at_us <= _AT_US_MAX or not isinstance(body, dict):
+        return None
+    if one.get("client", CLIENT) != CLIENT:
+        return None
+    event = event_of(body, at_us=at_us, event_id=event_id, replayed=True)
+    return None if isinstance(event, Answer) else event
+
+
+def _spooled(events: Iterable[spool.SpooledEvent]) -> list[HookEvent]:
+    found = []
+    for one in events:
+        event = event_of(
+            dict(one.body),
+            at_us=one.at_us,
+            process=process_of(one.headers),
+            event_id=one.id,
+            replayed=True,
+        )
+        if not isinstance(event, Answer):
+            found.append(event)
+    return found
+
+
+def take_all(relay: Relay, folder: Path) -> int:
+    """Imports what the spool folder holds; how many events were applied. Nothing is unlinked before its commit."""
+    if not folder.is_dir():
+        return 0
+    total = 0
+    for batch in spool.take(folder):
+        events = _spooled(batch.events)
+        applied, repeated = relay.store.write(lambda tx, events=events: replay.apply(tx, relay, events))  # type: ignore[misc]
+        batch.done()
+        total += applied
+        if events or batch.bad:
+            _log.info("spool: %d applied, %d seen before, %d bad", applied, repeated, batch.bad)
+    return total

@@ -1,0 +1,140 @@
+"""`POST /hooks/claude-code/wait`: the wake-up hook's long poll (page 20, WAIT; page 75, Hooks on the wire).
+
+The connection is held here; what a look finds and marks is `service/wake.py`. A look follows every kick, the end of a
+comment's 5 s, and the 2 s after which a session without a Stop event counts as idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+from sanic import HTTPResponse, Request, Sanic
+
+from relaybay.answers import Answer, word
+from relaybay.api.bodies import read_object
+from relaybay.api.claude_code import live_event
+from relaybay.api.hooks import take_back, write
+from relaybay.api.problems import problem
+from relaybay.api.routes import Routes
+from relaybay.service import wake
+from relaybay.service.relay import Relay
+from relaybay.service.waits import WaitEntry
+from relaybay.service.wake import Look
+from relaybay.specs import limit
+
+_SECOND: Final = 1_000_000
+_TEXT: Final = "text/plain; charset=utf-8"
+_log = logging.getLogger(__name__)
+
+
+class WaitQuery(BaseModel):
+    """The long poll's query: the wait's id, made by the client, and how long to hold this poll."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    wait_id: str = Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+    timeout_s: float = Field(default=50, gt=0, le=50)
+
+
+def register_wait(routes: Routes, relay: Relay) -> None:
+    """Adds the endpoint, and ends all waits when the server stops (WAIT-7)."""
+
+    async def wait(request: Request, query: WaitQuery) -> HTTPResponse | None:
+        body = read_object(request, unique_keys=False)
+        if isinstance(body, Answer):
+            return problem(body)
+        event = live_event(request, body, relay.clock())
+        if isinstance(event, Answer):
+            return problem(event)
+        entry = relay.waits.get(query.wait_id)
+        if entry is not None and entry.hook_id != event.hook_id:
+            return problem(word("wait.ended"))
+        if entry is None:
+            pid = event.process.pid
+            future = relay.store.submit(lambda tx: wake.open_wait(tx, relay, event.hook_id, query.wait_id, pid))
+            entry = await asyncio.shield(asyncio.wrap_future(future))
+        else:
+            relay.waits.take(entry, "poll", {"poll_open": entry.poll_open})
+        return await _Poll(request, relay, entry).hold(query.timeout_s)
+
+    routes.op("POST", "/hooks/claude-code/wait", "hook_claude_code_wait", wait, door="hooks", query=WaitQuery)
+
+    @routes.app.before_server_stop
+    async def _stop(_: Sanic) -> None:  # type: ignore[type-arg]
+        relay.waits.end_all()
+
+
+class _Poll:
+    """One connection of one wait."""
+
+    def __init__(self, request: Request, relay: Relay, entry: WaitEntry) -> None:
+        self.request, self.relay, self.entry = request, relay, entry
+        self.kicked = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def kick() -> None:
+            loop.call_soon_threadsafe(self.kicked.set)
+
+        self.number = relay.waits.begin_poll(entry, kick)
+
+    async def hold(self, seconds: float) -> HTTPResponse | None:
+        """Holds the poll until it fires, the wait is over, or its time is."""
+        try:
+            return await self._hold(seconds)
+        except asyncio.CancelledError:
+            current = self.entry.poll == self.number
+            self.relay.waits.take(self.entry, "connection_lost", {"current_poll": current})
+            raise
+        finally:
+            self.relay.waits.end_poll(self.entry, self.number, self.relay.clock())
+
+    async def _hold(self, seconds: float) -> HTTPResponse | None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        ends_us = self.entry.opened_us + limit("wait_minutes") * 60 * _SECOND
+        while True:
+            self.kicked.clear()
+            if self.entry.state == "waiting" and self.entry.poll != self.number:
+                return HTTPResponse(status=204)
+            if self.relay.clock() >= ends_us:
+                self.relay.waits.take(self.entry, "time_over")
+            found = await self._look()
+            if found.outcome == "fired":
+                await self._fire(found)
+                return None
+            if found.outcome != "waiting":
+                return problem(word("wait.superseded" if found.outcome == "superseded" else "wait.ended"))
+            left = until - loop.time()
+            if left <= 0:
+                self.relay.waits.take(self.entry, "poll_time_over")
+                return HTTPResponse(status=204)
+            again = min(t for t in (found.again_us or ends_us, ends_us))
+            pause = min(left, max((again - self.relay.clock()) / _SECOND, 0.01))
+            try:
+                async with asyncio.timeout(pause):
+                    await self.kicked.wait()
+            except TimeoutError:
+                continue
+
+    async def _look(self) -> Look:
+        transport: Any = self.request.transport
+        future = self.relay.store.submit(lambda tx: wake.look(tx, self.relay, self.entry, not transport.is_closing()))
+        try:
+            return await asyncio.shield(asyncio.wrap_future(future))
+        except asyncio.CancelledError:
+            # The look may have fired while the connection went: then its marks are undone (WAIT-8).
+            future.add_done_callback(lambda done: self._undo(done.result()) if done.exception() is None else None)
+            raise
+
+    async def _fire(self, found: Look) -> None:
+        assert found.done is not None
+        if not await write(self.request, found.done.text.encode("utf-8"), _TEXT):
+            self._undo(found)
+
+    def _undo(self, found: Look) -> None:
+        if found.done is not None:
+            self.relay.waits.take(self.entry, "not_written")
+            take_back(self.relay, found.done)

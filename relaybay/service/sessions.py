@@ -1,0 +1,150 @@
+"""What the owner does with rows: list, show, add a desktop app's session, rename, end, unlink (pages 10, 75)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relaybay.answers import word
+from relaybay.domain import Outcome, Refusal
+from relaybay.rules import names
+from relaybay.rules.text import name_line, name_literal
+from relaybay.service import links, naming, reach
+from relaybay.service.arguments import one_session
+from relaybay.service.clock import rfc3339
+from relaybay.service.relay import Relay
+from relaybay.specs import limit
+from relaybay.store import messages, sessions, tasks
+from relaybay.store.sessions import SessionRow
+from relaybay.store.transaction import Tx
+
+_LIVE = ("exact", "guessed")
+
+
+def view(tx: Tx, relay: Relay, row: SessionRow) -> dict[str, Any]:
+    """One row as lists and the JSON API give it; never with its hook id."""
+    now = relay.presence.current(row)
+    counts = messages.counts(tx, row.id)
+    found = reach.reach(tx, relay, now)
+    said: dict[str, Any] = {
+        "ref": now.ref,
+        "title": name_line(now.title),
+        "kind": now.kind,
+        "client": now.client,
+        "activity": now.activity,
+        "link": _link(now.link_state),
+        "live": now.link_state in _LIVE,
+        "unseen": now.link_state.endswith("_unseen"),
+        "unread_messages": counts.get("sent", 0) + counts.get("delivered", 0),
+        "tasks": [task.task_key for task in tasks.bound_to(tx, row.id)],
+        "reach": found.reason_code,
+        "text": reach.said(found),
+    }
+    optional = {
+        "name": now.name,
+        "cwd": now.cwd,
+        "client_version": now.client_version,
+        "desktop_id": now.desktop_id,
+        "permission_mode": now.permission_mode,
+        "ended_reason": now.ended_reason,
+    }
+    said |= {name: value for name, value in optional.items() if value}
+    times = {"first_seen_at": now.first_seen_us, "last_seen_at": now.last_seen_us, "ended_at": now.ended_us}
+    said |= {name: rfc3339(value) for name, value in times.items() if value}
+    if now.moved_to is not None:
+        said["moved_to"] = f"S-{now.moved_to}"
+    aliases = [name_line(text) for _, text, _, _ in sessions.aliases(tx, row.id)]
+    if aliases:
+        said["aliases"] = aliases
+    return said
+
+
+def _link(state: str) -> str:
+    """A row's link in page 10's words."""
+    if state.startswith("ended"):
+        return "ended"
+    return state.removesuffix("_unseen")
+
+
+def list_sessions(tx: Tx, relay: Relay, *, live: bool = False) -> Outcome:
+    """All rows, newest first, or those whose link is live."""
+    rows = [row for row in sessions.every(tx) if not live or row.link_state in _LIVE]
+    return Outcome({"sessions": [view(tx, relay, row) for row in rows]})
+
+
+def show_session(tx: Tx, relay: Relay, ref: str) -> Outcome:
+    """One row."""
+    row = one_session(tx, ref)
+    return Outcome(refusal=row) if isinstance(row, Refusal) else Outcome(view(tx, relay, row))
+
+
+def add_desktop(tx: Tx, relay: Relay, *, desktop: str, title: str, alias: str = "", cwd: str = "") -> Outcome:
+    """ROW-6: a desktop app's session, without a link."""
+    for given in (title, desktop):
+        if not names.is_given(given):
+            return Outcome(refusal=Refusal("session.name_blank", "ROW-6"))
+    if tx.value("SELECT 1 FROM session WHERE desktop_id = ?", names.one_line(desktop)):
+        return Outcome(refusal=Refusal("session.desktop_taken", "ROW-6", {"desktop": name_literal(desktop)}))
+    for given in filter(names.is_given, (title, alias, desktop)):
+        verdict = naming.check(tx, given, known=bool(naming.resolve(tx, given)))
+        if verdict.refused:
+            values: dict[str, Any] = {"name": name_literal(given), "chars": len(given)}
+            values["chars_max"] = limit("name_chars_max")
+            return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, values))
+    shown = naming.free_title(tx, names.one_line(title))
+    project = tasks.project_of(tx, cwd) if cwd else None
+    row = sessions.add(
+        tx,
+        title=shown,
+        title_key=names.key(shown),
+        kind="desktop",
+        client="other",
+        desktop_id=names.one_line(desktop),
+        cwd=cwd,
+        title_given=1,
+        project_id=project.id if project else None,
+    )
+    if names.is_given(alias):
+        naming.keep_alias(tx, row, alias, "owner")
+    tx.emit("session.added", session=row.ref, title=row.title)
+    return Outcome(view(tx, relay, row))
+
+
+def rename(tx: Tx, relay: Relay, ref: str, title: str) -> Outcome:
+    """A new title; the old one stays as an alias (page 75). A title that another row has is refused."""
+    row = one_session(tx, ref)
+    if isinstance(row, Refusal):
+        return Outcome(refusal=row)
+    if not names.is_given(title):
+        return Outcome(refusal=Refusal("session.name_blank", "10"))
+    held = naming.resolve(tx, title)
+    values: dict[str, Any] = {"name": name_literal(title), "chars": len(title), "chars_max": limit("name_chars_max")}
+    others = [other for other in held if other.id != row.id]
+    if others:
+        values["holder"] = others[0].ref
+        return Outcome(refusal=Refusal("session.title_taken", "10", values))
+    verdict = naming.check(tx, title, known=bool(held))
+    if verdict.refused:
+        return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, values))
+    return Outcome(view(tx, relay, naming.rename(tx, row, title, "owner")))
+
+
+def end(tx: Tx, relay: Relay, ref: str) -> Outcome:
+    """The owner says a session is over; its names are free, its mail waits for a return."""
+    row = one_session(tx, ref)
+    if isinstance(row, Refusal):
+        return Outcome(refusal=row)
+    row = relay.presence.write_back(tx, row)
+    folder_guess = row.link_state == "guessed" and row.kind != "hook"
+    _, row = links.take(tx, relay, row, "owner_end", {"folder_guess": folder_guess}, reason="owner")
+    return Outcome({**view(tx, relay, row), "text": word("session.ended", session=row.ref).text})
+
+
+def unlink(tx: Tx, relay: Relay, ref: str) -> Outcome:
+    """LINK-20: the way out of every wrong link. The row counts as never linked; its id is taken off (HL-7)."""
+    row = one_session(tx, ref)
+    if isinstance(row, Refusal):
+        return Outcome(refusal=row)
+    row = relay.presence.write_back(tx, row)
+    _, row = links.take(tx, relay, row, "unlink")
+    row = sessions.change(tx, row.id, unlinked=1, moved_to=None, link_named=0, turn_state="none")
+    return Outcome({**view(tx, relay, row), "text": word("session.unlinked", session=row.ref).text})
