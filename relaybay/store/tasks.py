@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from relaybay.store.transaction import Tx
@@ -78,9 +78,18 @@ def add_project(tx: Tx, slug: str, title: str, root: str) -> ProjectRow:
     return found
 
 
-def set_root(tx: Tx, project_id: int, root: str) -> None:
-    """Gives a project its root folder."""
-    tx.update("project", project_id, root=root)
+def set_project(tx: Tx, before: ProjectRow, title: str, root: str) -> ProjectRow:
+    """Gives a project another title and root folder."""
+    if (title, root) != (before.title, before.root):
+        tx.update("project", before.id, title=title, root=root)
+    return replace(before, title=title, root=root)
+
+
+def open_tasks(tx: Tx, project_id: int) -> int:
+    """How many tasks of a project are neither done nor dropped."""
+    return int(
+        tx.value("SELECT count(*) FROM task WHERE project_id = ? AND status NOT IN ('done','dropped')", project_id)
+    )
 
 
 def get(tx: Tx, task_key: str) -> TaskRow | None:
@@ -153,7 +162,8 @@ def unread_comments(tx: Tx, task_id: int) -> int:
     """How many of the owner's comments on a task are not read."""
     return int(
         tx.value(
-            "SELECT count(*) FROM comment WHERE task_id = ? AND author_kind = 'owner' AND state IN ('sent','delivered')",
+            "SELECT count(*) FROM comment WHERE task_id = ? AND author_kind = 'owner'"
+            " AND state IN ('sent','delivered')",
             task_id,
         )
     )
