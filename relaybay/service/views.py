@@ -1,0 +1,133 @@
+"""Read models of the board's pages (page 70, Board): the board itself, and what several pages share.
+
+Belongs here and in `views_*.py`: pure reads that gather what one page shows, as JSON-ready values. Texts stand in them
+as everywhere else, bodies as one JSON literal and names as one escaped line (TEXT-3, TEXT-5), so that a page and its
+`.json` twin are one value. Does not belong here: words for states (templates), and anything that changes a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relaybay.domain import Outcome, Refusal
+from relaybay.rules.text import literal, name_line, name_literal
+from relaybay.service import inbox
+from relaybay.service.arguments import NEWEST, STATUSES
+from relaybay.service.card import session_view
+from relaybay.service.clock import rfc3339
+from relaybay.service.projects import projects_list
+from relaybay.service.relay import Relay
+from relaybay.store import board as counted
+from relaybay.store import sessions, tasks
+from relaybay.store.sessions import SessionRow
+from relaybay.store.tasks import TaskRow
+from relaybay.store.transaction import Tx
+
+#: Cards that one column shows; the column's head counts all of them.
+COLUMN_CARDS_MAX = 60
+#: Columns in their order; dropped tasks are counted, not shown.
+COLUMNS = STATUSES[:-1]
+
+
+def around(tx: Tx) -> dict[str, Any]:
+    """What stands around every page: how much waits for the owner, and the time at which the page was read."""
+    return {"needs_you": inbox.count(tx), "at": rfc3339(tx.now)}
+
+
+def session_short(relay: Relay, row: SessionRow) -> dict[str, Any]:
+    """A session as other pages name it, with what it is doing now."""
+    now = relay.presence.current(row)
+    return {**session_view(row), "activity": now.activity, "link": now.link_state}
+
+
+def open_mail(states: dict[str, int] | None) -> dict[str, int]:
+    """`{undelivered, unread}`: how many are `sent`, and how many `delivered` but not acknowledged."""
+    states = states or {}
+    return {"undelivered": states.get("sent", 0), "unread": states.get("delivered", 0)}
+
+
+def board(tx: Tx, relay: Relay, *, project: str = "") -> Outcome:
+    """The board: columns of cards, of one project or of all, with counts of what is not delivered and not read."""
+    if project and tasks.project(tx, project) is None:
+        return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
+    totals = counted.tasks_by_status(tx, project)
+    cards = _Cards(tx, relay)
+    columns = [
+        {
+            "status": status,
+            "count": totals.get(status, 0),
+            "cards": [cards.card(task) for task in _column(tx, status, project)],
+        }
+        for status in COLUMNS
+    ]
+    rows = [relay.presence.current(row) for row in sessions.every(tx)]
+    mail = counted.mail_by_session(tx)
+    undelivered = sum(states.get("sent", 0) for states in mail.values())
+    return Outcome(
+        data={
+            "project": project,
+            "projects": projects_list(tx).data["projects"],
+            "columns": columns,
+            "dropped": totals.get("dropped", 0),
+            "sessions": {
+                "all": len(rows),
+                "live": sum(row.link_state in ("exact", "guessed") and row.activity != "ended" for row in rows),
+                "working": sum(row.activity == "working" for row in rows),
+            },
+            "undelivered": undelivered,
+        }
+    )
+
+
+def projects(tx: Tx, _relay: Relay) -> Outcome:
+    """All projects with their folders and how many of their tasks are open."""
+    return projects_list(tx)
+
+
+def _column(tx: Tx, status: str, project: str) -> list[TaskRow]:
+    conditions: list[tuple[str, Any]] = [("t.status = ?", status)]
+    if project:
+        conditions.append(("p.slug = ?", project))
+    return tasks.listed(tx, conditions, NEWEST, COLUMN_CARDS_MAX)
+
+
+class _Cards:
+    """Counts for all cards, read once."""
+
+    def __init__(self, tx: Tx, relay: Relay) -> None:
+        self._relay = relay
+        self._rows = {row.id: row for row in sessions.every(tx)}
+        self._comments = counted.comments_by_task(tx)
+        self._mail = counted.mail_by_task(tx)
+        self._steps = counted.steps_by_task(tx)
+
+    def card(self, task: TaskRow) -> dict[str, Any]:
+        comments = self._comments.get(task.id, {})
+        done, count = self._steps.get(task.id, (0, 0))
+        card: dict[str, Any] = {
+            "key": task.task_key,
+            "project": task.project,
+            "title": literal(task.title),
+            "status": task.status,
+            "steps": {"done": done, "count": count},
+            "comments": {**open_mail(comments), "unanswered": comments.get("unanswered", 0)},
+            "messages": open_mail(self._mail.get(task.id)),
+            "updated_at": rfc3339(task.updated_us),
+        }
+        bound = self._rows.get(task.session_id or 0)
+        if bound is not None:
+            card["session"] = session_short(self._relay, bound)
+        return card
+
+
+def happened(found: list[tuple[int, str, int, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Events as a timeline shows them; names in them are one escaped line."""
+    return [
+        {"id": key, "type": type_, "at": rfc3339(at_us), "data": {k: _line(k, v) for k, v in data.items()}}
+        for key, type_, at_us, data in found
+    ]
+
+
+def _line(name: str, value: Any) -> Any:
+    # Some events carry a name as it is stored.
+    return name_line(value) if name in ("from", "to") and isinstance(value, str) else value

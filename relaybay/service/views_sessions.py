@@ -1,0 +1,137 @@
+"""Read models of `/sessions` and `/sessions/S-12` (page 70): what a session does, how it is linked, what waits for it.
+
+A hook id stands in none of them, nor does the transcript's path, which has it in its name (page 10).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relaybay.domain import Outcome, Refusal
+from relaybay.rules.text import literal, name_line, name_literal
+from relaybay.service import naming
+from relaybay.service.card import session_view
+from relaybay.service.clock import rfc3339
+from relaybay.service.reach import reach, said
+from relaybay.service.relay import Relay
+from relaybay.service.views import happened, open_mail
+from relaybay.service.views_messages import message
+from relaybay.store import board as counted
+from relaybay.store import events, messages, sessions, tasks
+from relaybay.store.sessions import SessionRow
+from relaybay.store.transaction import Tx
+
+#: Sessions that are over and still listed; the newest ones.
+ENDED_MAX = 50
+RECENT_MESSAGES_MAX = 10
+TIMELINE_MAX = 60
+GROUPS = ("needs_you", "working", "idle", "unknown", "ended")
+
+
+def session_list(tx: Tx, relay: Relay) -> Outcome:
+    """All sessions in the groups of page 70, each under the first that fits; of ended ones the newest."""
+    facts = _Facts(tx, relay)
+    groups: dict[str, list[dict[str, Any]]] = {name: [] for name in GROUPS}
+    left_out = 0
+    for row in sessions.every(tx):
+        shown = facts.line(row)
+        group = "needs_you" if shown["needs_you"] else shown["activity"]
+        if group == "ended" and len(groups["ended"]) == ENDED_MAX:
+            left_out += 1
+            continue
+        groups[group].append(shown)
+    return Outcome(
+        data={
+            "groups": [{"group": name, "sessions": groups[name]} for name in GROUPS],
+            "count": sum(len(rows) for rows in groups.values()) + left_out,
+            "left_out": left_out,
+        }
+    )
+
+
+def session_page(tx: Tx, relay: Relay, *, ref: str) -> Outcome:
+    """One session: what it does, its link and names, what waits for it and how that can reach it, and its timeline."""
+    row = sessions.by_ref(tx, ref)
+    if row is None:
+        values = {"session": name_literal(ref), "near": naming.near(tx, ref)}
+        return Outcome(refusal=Refusal("session.unknown", "RECV-1", values))
+    recent = messages.listed(tx, "(d.recipient_id = ? OR m.sender_id = ?)", [row.id, row.id], RECENT_MESSAGES_MAX)
+    return Outcome(
+        data={
+            "session": {**_Facts(tx, relay).line(row), **_details(tx, relay, row)},
+            "tasks": [
+                {"key": t.task_key, "title": literal(t.title), "status": t.status} for t in tasks.bound_to(tx, row.id)
+            ],
+            "messages": [message(tx, relay, mail, row) for mail in recent],
+            "timeline": happened(_timeline(tx, row)),
+        }
+    )
+
+
+def _details(tx: Tx, relay: Relay, row: SessionRow) -> dict[str, Any]:
+    now = relay.presence.current(row)
+    found = reach(tx, relay, row)
+    details: dict[str, Any] = {
+        "aliases": [name_line(text) for _, text, _, _ in sessions.aliases(tx, row.id)],
+        "reach": {"reason_code": found.reason_code, "text": said(found)},
+        "first_seen": rfc3339(row.first_seen_us),
+        "permission_mode": now.permission_mode or None,
+        "entrypoint": row.process_entry or None,
+        "desktop": name_line(row.desktop_id) if row.desktop_id else None,
+        "unlinked": bool(row.unlinked),
+    }
+    holder = sessions.get(tx, row.moved_to) if row.link_state == "moved" else None
+    if holder is not None:
+        details["moved_to"] = session_view(holder)
+    return details
+
+
+def _timeline(tx: Tx, row: SessionRow) -> list[tuple[int, str, int, dict[str, Any]]]:
+    found = {
+        event[0]: event
+        for member in ("session", "from_ref", "to_ref")
+        for event in events.about(tx, member, row.ref, TIMELINE_MAX)
+        if event[1] != "session.message"  # Every one of ours has its message.sent beside it, or a client's own call.
+        or event[3].get("by") == "client"
+    }
+    return [found[key] for key in sorted(found, reverse=True)[:TIMELINE_MAX]]
+
+
+class _Facts:
+    """What a list says of sessions, its counts read once for all of them."""
+
+    def __init__(self, tx: Tx, relay: Relay) -> None:
+        self._tx = tx
+        self._relay = relay
+        self._mail = counted.mail_by_session(tx)
+        self._comments = counted.comments_by_session(tx)
+        self._replies = counted.replies_by_session(tx)
+        self._entries: dict[int, int] = {}
+        for _, _, session_id, _ in events.inbox(tx):
+            if session_id is not None:
+                self._entries[session_id] = self._entries.get(session_id, 0) + 1
+        self._projects = {project.id: project.slug for project in tasks.projects(tx)}
+
+    def line(self, row: SessionRow) -> dict[str, Any]:
+        now = self._relay.presence.current(row)
+        shown: dict[str, Any] = {
+            **session_view(row),
+            "kind": row.kind,
+            "client": row.client,
+            "activity": now.activity,
+            "link": now.link_state,
+            "being_woken": self._relay.waits.of_row(row.id, self._tx.now) is not None,
+            "messages": open_mail(self._mail.get(row.id)),
+            "comments": open_mail(self._comments.get(row.id)),
+            "needs_you": self._replies.get(row.id, 0) + self._entries.get(row.id, 0),
+            "tasks": [task.task_key for task in tasks.bound_to(self._tx, row.id)],
+        }
+        given = {
+            "client_version": row.client_version,
+            "folder": literal(row.cwd) if row.cwd else "",
+            "project": self._projects.get(row.project_id or 0, ""),
+            "ended_reason": row.ended_reason if now.activity == "ended" else "",
+        }
+        times = {"last_seen": now.last_seen_us, "ended_at": row.ended_us if now.activity == "ended" else 0}
+        shown |= {name: value for name, value in given.items() if value}
+        return shown | {name: rfc3339(value) for name, value in times.items() if value}

@@ -1,0 +1,79 @@
+"""Read model of `/tasks/KEY` (pages 40 and 70): the task, its comments with their marks, its messages, its history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relaybay.domain import Outcome
+from relaybay.service.card import comment_view, pending, session_view, task_view
+from relaybay.service.clock import rfc3339
+from relaybay.service.relay import Relay
+from relaybay.service.tasks import unknown
+from relaybay.service.views import happened, session_short
+from relaybay.service.views_messages import message
+from relaybay.store import comments, events, messages, sessions, tasks
+from relaybay.store.comments import CommentRow
+from relaybay.store.transaction import Tx
+
+#: Comments that one page shows, the newest; older ones are counted.
+PAGE_COMMENTS = 200
+PAGE_MESSAGES = 20
+TIMELINE_MAX = 80
+#: How many of the newest events are looked through for the hand-overs of the comments shown.
+_HISTORY_EVENTS_MAX = 1_000
+
+
+def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
+    """One task with everything its page shows. Comments stand oldest first."""
+    found = tasks.get(tx, task)
+    if found is None:
+        return unknown(task)
+    why = pending(tx, relay, found.session_id)
+    rows = comments.of_task(tx, found.id)
+    about = events.about(tx, "task", found.task_key, _HISTORY_EVENTS_MAX)
+    handed = _hand_overs(about)
+    bound = sessions.get(tx, found.session_id)
+    view = task_view(tx, found, body=True)
+    if bound is not None:
+        view["session"] = session_short(relay, bound)
+    return Outcome(
+        data={
+            "task": view,
+            "reach": {"reason_code": why.reason_code, "text": why.reason},
+            "comments": [
+                {**comment_view(row, why), **_more(tx, row), "hand_overs": handed.get(row.cid, [])}
+                for row in rows[-PAGE_COMMENTS:]
+            ],
+            "comments_left_out": max(len(rows) - PAGE_COMMENTS, 0),
+            "unanswered": sum(row.state == "unanswered" for row in rows),
+            "messages": [
+                message(tx, relay, mail) for mail in messages.listed(tx, "m.task_id = ?", [found.id], PAGE_MESSAGES)
+            ],
+            "timeline": happened(about[:TIMELINE_MAX]),
+            "sessions": [
+                session_view(row) for row in sessions.every(tx) if row.activity != "ended" or row.id == found.session_id
+            ],
+        }
+    )
+
+
+def _more(tx: Tx, row: CommentRow) -> dict[str, Any]:
+    """What only the owner's page says of a comment: until when it can be taken back, by what it was handed over."""
+    more: dict[str, Any] = {}
+    if row.state == "sent" and tx.now < row.grace_until_us:
+        more["can_withdraw_until"] = rfc3339(row.grace_until_us)
+    if row.delivered_us and row.delivered_by:
+        more["delivered_by"] = row.delivered_by
+    if row.state == "delivered" and row.stop_blocks:
+        more["stop_blocks"] = row.stop_blocks
+    return more
+
+
+def _hand_overs(about: list[tuple[int, str, int, dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Comment → its hand-overs that were taken back, oldest first: the card keeps them (CMT-5)."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for _, type_, at_us, data in reversed(about):
+        if type_ == "comment.offered_again" and "title" in data:
+            entry = {"taken_back_at": rfc3339(at_us), "to": {"ref": data.get("session"), "title": data["title"]}}
+            found.setdefault(data["comment_id"], []).append(entry)
+    return found
