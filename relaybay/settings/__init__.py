@@ -1,0 +1,112 @@
+"""Where relaybay's files lie, and what is configured: flag > environment > `.relaybay.toml` > `config.toml` > default.
+
+What belongs here: the places (`paths.py`), the table of keys (`keys.py`), and reading all sources into one frozen
+`Settings` that knows where each value came from. What does not: writing configuration (`cli/config.py`), secrets
+(they are files of their own under `run/`), and bounds that nobody may set (`specs/limits.toml`).
+
+Nothing is guessed: an unknown key, a value of another type or out of its range is a `SettingsError` that names the
+file and the line, and the program does not start (page 75, exit code 78).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relaybay.errors import SettingsError
+from relaybay.settings.keys import KEYS, Key, Value, checked, parse, unknown_key
+from relaybay.settings.paths import Paths
+from relaybay.settings.toml_file import Layer, Origin, project_file, read_file, read_text
+
+__all__ = [
+    "KEYS",
+    "Key",
+    "Origin",
+    "Paths",
+    "Settings",
+    "Value",
+    "load",
+    "parse",
+    "project_file",
+    "read_text",
+    "unknown_key",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is configured. `origins` has one entry per key; `clock_file` stands for the clock, in tests only."""
+
+    server_host: str
+    server_port: int
+    messaging_channels: bool
+    wake_minutes: int
+    sessions_silent_hours: int
+    project_slug: str
+    clock_file: Path | None
+    origins: Mapping[str, Origin]
+
+    def value(self, name: str) -> Value:
+        """The value of a key by its name in the file."""
+        found: Value = getattr(self, KEYS[name].attribute)
+        return found
+
+
+def load(
+    paths: Paths, env: Mapping[str, str], folder: Path | None = None, flags: Mapping[str, Value] | None = None
+) -> Settings:
+    """All sources as one value.
+
+    Args:
+        paths: where `config.toml` is.
+        env: the environment; `RELAYBAY_SERVER_PORT` and the like.
+        folder: where to look for the nearest `.relaybay.toml`, upwards; None leaves it out.
+        flags: key → value given on the command line.
+
+    Raises:
+        SettingsError: a source holds what no key takes. Nothing of it is used.
+    """
+    values: dict[str, Value] = {name: key.default for name, key in KEYS.items()}
+    origins = dict.fromkeys(KEYS, Origin("default"))
+    layers = [read_file(paths.config_file, project=False)]
+    project = None if folder is None else project_file(folder)
+    if project is not None:
+        layers.append(read_file(project, project=True))
+    layers += [_environment(env), _flags(flags or {})]
+    for layer in layers:
+        for name, (value, origin) in layer.items():
+            values[name], origins[name] = value, origin
+    named: dict[str, Any] = {KEYS[name].attribute: value for name, value in values.items()}
+    return Settings(**named, clock_file=_clock_file(env), origins=origins)
+
+
+def _environment(env: Mapping[str, str]) -> Layer:
+    layer: Layer = {}
+    for name, key in KEYS.items():
+        text = env.get(key.variable, "")
+        if not text:
+            continue
+        try:
+            value = parse(key, text)
+        except ValueError:
+            raise SettingsError(key.variable, f"{name} must be {key.wanted}") from None
+        layer[name] = (checked(key.variable, name, value), Origin("environment", key.variable))
+    return layer
+
+
+def _flags(flags: Mapping[str, Value]) -> Layer:
+    return {
+        name: (checked("--" + name.rpartition(".")[2], name, value), Origin("flag", "--" + name.rpartition(".")[2]))
+        for name, value in flags.items()
+    }
+
+
+def _clock_file(env: Mapping[str, str]) -> Path | None:
+    given = env.get("RELAYBAY_CLOCK", "")
+    if not given:
+        return None
+    if env.get("RELAYBAY_TEST") != "1":
+        raise SettingsError("RELAYBAY_CLOCK", "only tests may stand in for the clock; it needs RELAYBAY_TEST=1")
+    return Path(given).absolute()
