@@ -218,7 +218,7 @@ def test_an_empty_variable_is_none(paths):
 
 
 def test_a_bad_flag_is_refused_by_its_name(paths):
-    with pytest.raises(SettingsError, match="^--port"):
+    with pytest.raises(SettingsError, match=r"^--port"):
         load(paths, {}, flags={"server.port": 70_000})
 
 

@@ -1,0 +1,28 @@
+"""`relaybay conformance`: runs the report over the project's own tests, in a source tree."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+import relaybay
+from relaybay.cli import exits, output
+from relaybay.cli.exits import failure
+
+
+@click.command("conformance")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def conformance_command(as_json: bool) -> int:
+    """Write docs/conformance.md: for each spec id the tests that executed it. Uses the last recorded run."""
+    tree = Path(relaybay.__file__).resolve().parent.parent
+    if not (tree / "tests" / "conformance" / "report.py").is_file():
+        raise failure("cli.source_tree_needed", exits.FAILED)
+    words = [sys.executable, "-m", "tests.conformance.report", "--write"]
+    # Its own words are for a person: with --json stdout is ours alone.
+    done = subprocess.run(words, cwd=tree, check=False, stdout=sys.stderr if as_json else None)  # noqa: S603
+    if as_json:
+        output.document({"ok": done.returncode == 0, "file": str(tree / "docs" / "conformance.md")})
+    return exits.FAILED if done.returncode else 0
