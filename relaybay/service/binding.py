@@ -13,6 +13,7 @@ from relaybay.rules.text import name_line, name_literal
 from relaybay.service import steps, writes
 from relaybay.service.arguments import one_session
 from relaybay.service.card import pending, task_view
+from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import unknown
 from relaybay.store import comments, sessions, tasks
@@ -48,9 +49,15 @@ def task_bind_session(tx: Tx, relay: Relay, caller: Caller, *, task: str, sessio
 
     The caller's own session is known by its hook session only; it is not linked either.
     """
-    who = writes.begin(tx, relay, caller, "bind", "task_bind_session", task=task, session=session)
-    if isinstance(who, Outcome):
-        return who
+    arguments = {"task": task, "session": session}
+
+    def work(who: Identity | None) -> Outcome:
+        return _bind(tx, relay, who, task, session)
+
+    return writes.call(tx, relay, caller, "bind", "task_bind_session", arguments, work)
+
+
+def _bind(tx: Tx, relay: Relay, who: Identity | None, task: str, session: str) -> Outcome:
     found = tasks.get(tx, task)
     if found is None:
         return unknown(task)
@@ -67,14 +74,17 @@ def task_bind_session(tx: Tx, relay: Relay, caller: Caller, *, task: str, sessio
         count = tasks.unread_comments(tx, found.id)
         said = word("task.bound", task=found.task_key, session=title, count=count).text
         said += f" {pending(tx, relay, row.id).reason}" if count else ""
-    return writes.finish(tx, who, {**task_view(tx, found, body=True), "text": said})
+    return writes.done(who, {**task_view(tx, found, body=True), "text": said})
 
 
 def task_unbind(tx: Tx, relay: Relay, caller: Caller, *, task: str) -> Outcome:
     """Binds a task to nobody (MOVE-11): its comments say "no session is bound" and wait for a binding."""
-    who = writes.begin(tx, relay, caller, "other", "task_unbind", task=task)
-    if isinstance(who, Outcome):
-        return who
+    return writes.call(
+        tx, relay, caller, "other", "task_unbind", {"task": task}, lambda who: _unbind(tx, relay, who, task)
+    )
+
+
+def _unbind(tx: Tx, relay: Relay, who: Identity | None, task: str) -> Outcome:
     if tasks.get(tx, task) is None:
         return unknown(task)
     author = writes.settle(tx, relay, who)
@@ -87,4 +97,4 @@ def task_unbind(tx: Tx, relay: Relay, caller: Caller, *, task: str) -> Outcome:
         found = rebind(tx, found, None, author.label)
         count = tasks.unread_comments(tx, found.id)
         said = word("task.unbound", task=found.task_key, session=name_literal(old.title), count=count).text
-    return writes.finish(tx, who, {**task_view(tx, found, body=True), "text": said})
+    return writes.done(who, {**task_view(tx, found, body=True), "text": said})

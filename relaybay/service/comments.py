@@ -18,6 +18,7 @@ from relaybay.rules.body import BodyLimits, judge
 from relaybay.rules.text import name_line
 from relaybay.service import comment_marks, ids, writes
 from relaybay.service.card import comment_view, pending
+from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import unknown
 from relaybay.specs import limit
@@ -143,10 +144,16 @@ def comment_add(tx: Tx, relay: Relay, caller: Caller, *, task: str, body: str, i
     """
     if caller.owner:
         return owner_comment(tx, relay, task=task, body=body, in_reply_to=in_reply_to, from_board=False)
-    who = writes.begin(tx, relay, caller, "other", "comment_add", task=task, body=body, in_reply_to=in_reply_to)
-    if isinstance(who, Outcome):
-        return who
-    assert who is not None
+    arguments = {"task": task, "body": body, "in_reply_to": in_reply_to}
+
+    def work(who: Identity | None) -> Outcome:
+        assert who is not None
+        return _add(tx, relay, who, task, body, in_reply_to)
+
+    return writes.call(tx, relay, caller, "other", "comment_add", arguments, work)
+
+
+def _add(tx: Tx, relay: Relay, who: Identity, task: str, body: str, in_reply_to: str) -> Outcome:
     found = tasks.get(tx, task)
     if found is None:
         return unknown(task)
@@ -185,14 +192,17 @@ def comment_add(tx: Tx, relay: Relay, caller: Caller, *, task: str, body: str, i
     if not author.verified:
         said.append(word("comment.author_not_verified").text)
     view = comment_view(row, pending(tx, relay, found.session_id))
-    return writes.finish(tx, who, {**view, "text": " ".join(said)})
+    return writes.done(who, {**view, "text": " ".join(said)})
 
 
 def comment_ack(tx: Tx, relay: Relay, caller: Caller, *, comment_id: str) -> Outcome:
     """The bound session has read one of the owner's comments (CMT-6, 9, 15, 24; CMT-14 where the call says nobody)."""
-    who = writes.begin(tx, relay, caller, "mark", "comment_ack", id=comment_id)
-    if isinstance(who, Outcome):
-        return who
+    return writes.call(
+        tx, relay, caller, "mark", "comment_ack", {"id": comment_id}, lambda who: _ack(tx, relay, who, comment_id)
+    )
+
+
+def _ack(tx: Tx, relay: Relay, who: Identity | None, comment_id: str) -> Outcome:
     if who is None:
         return Outcome(refusal=Refusal("comment.not_bound", "CMT-24"))
     row = comments.get(tx, comment_id)
@@ -216,4 +226,4 @@ def comment_ack(tx: Tx, relay: Relay, caller: Caller, *, comment_id: str) -> Out
     answer = result.answer or f"comment.read_{how}"
     said = word(answer, comment_id=after.cid).text
     data = {"id": after.cid, "state": after.state, "read_how": after.read_how, "text": said}
-    return writes.finish(tx, who, data)
+    return writes.done(who, data)

@@ -12,6 +12,7 @@ from relaybay.rules.text import blank, check_text, literal, name_literal
 from relaybay.service import writes
 from relaybay.service.arguments import SLUG, check_line, invalid
 from relaybay.service.clock import rfc3339
+from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
 from relaybay.service.writes import Author
 from relaybay.store import sessions, tasks
@@ -65,9 +66,15 @@ def project_add(tx: Tx, relay: Relay, caller: Caller, *, slug: str, title: str =
 
     Sessions whose folder lies in it belong to it from then on.
     """
-    who = writes.begin(tx, relay, caller, "other", "project_add", slug=slug, title=title, root=root)
-    if isinstance(who, Outcome):
-        return who
+    arguments = {"slug": slug, "title": title, "root": root}
+
+    def work(who: Identity | None) -> Outcome:
+        return _add(tx, relay, who, slug, title, root)
+
+    return writes.call(tx, relay, caller, "other", "project_add", arguments, work)
+
+
+def _add(tx: Tx, relay: Relay, who: Identity | None, slug: str, title: str, root: str) -> Outcome:
     wrong = None if SLUG.fullmatch(slug) else invalid("slug", "why.slug")
     wrong = wrong or (check_line("title", title) if title and not blank(title) else None)
     folder = _root(root)
@@ -85,7 +92,7 @@ def project_add(tx: Tx, relay: Relay, caller: Caller, *, slug: str, title: str =
     if before is None or project.root != before.root:
         _place_sessions(tx)
     said = word(answer, project=slug).text
-    return writes.finish(tx, who, {**view(project, tasks.open_tasks(tx, project.id)), "text": said})
+    return writes.done(who, {**view(project, tasks.open_tasks(tx, project.id)), "text": said})
 
 
 def _place_sessions(tx: Tx) -> None:

@@ -13,6 +13,7 @@ from relaybay.rules.text import check_text, name_literal, normalise
 from relaybay.service import comment_lists, listing, projects, writes
 from relaybay.service.arguments import LIST_DEFAULT, NEWEST, check_limit, check_line, check_status, invalid, one_session
 from relaybay.service.card import task_view
+from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
 from relaybay.service.writes import Author
 from relaybay.store import tasks
@@ -110,11 +111,15 @@ def task_create(
     tx: Tx, relay: Relay, caller: Caller, *, project: str, title: str, body: str = "", status: str = "inbox"
 ) -> Outcome:
     """A new task. An unknown valid slug makes its project too, and the answer says so."""
-    who = writes.begin(
-        tx, relay, caller, "other", "task_create", project=project, title=title, body=body, status=status
-    )
-    if isinstance(who, Outcome):
-        return who
+    arguments = {"project": project, "title": title, "body": body, "status": status}
+
+    def work(who: Identity | None) -> Outcome:
+        return _create(tx, relay, who, project, title, body, status)
+
+    return writes.call(tx, relay, caller, "other", "task_create", arguments, work)
+
+
+def _create(tx: Tx, relay: Relay, who: Identity | None, project: str, title: str, body: str, status: str) -> Outcome:
     wrong = check_line("title", title) or check_status(status)
     text = _body(body)
     owner = tasks.project(tx, project)
@@ -132,7 +137,7 @@ def task_create(
     tx.emit("task.created", task=task.task_key, project=owner.slug, status=status, by=author.label)
     answer = "task.created_with_project" if made else "task.created"
     said = word(answer, task=task.task_key, status=status, project=owner.slug).text
-    return writes.finish(tx, who, {**task_view(tx, task, body=True), "text": said})
+    return writes.done(who, {**task_view(tx, task, body=True), "text": said})
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +168,15 @@ class _Done:
 
 def task_update(tx: Tx, relay: Relay, caller: Caller, *, task: str, change: Change) -> Outcome:
     """Changes what was given. A status change is an event with the old and the new value."""
-    who = writes.begin(tx, relay, caller, "other", "task_update", task=task, **change.given)
-    if isinstance(who, Outcome):
-        return who
+    arguments = {"task": task, **change.given}
+
+    def work(who: Identity | None) -> Outcome:
+        return _update(tx, relay, who, task, change)
+
+    return writes.call(tx, relay, caller, "other", "task_update", arguments, work)
+
+
+def _update(tx: Tx, relay: Relay, who: Identity | None, task: str, change: Change) -> Outcome:
     found = tasks.get(tx, task)
     if found is None:
         return unknown(task)
@@ -177,7 +188,7 @@ def task_update(tx: Tx, relay: Relay, caller: Caller, *, task: str, change: Chan
     done = _carry_out(tx, before, change)
     if not done.changed:
         said = word("task.as_before", task=before.task_key).text
-        return writes.finish(tx, who, {**task_view(tx, before, body=True), "text": said})
+        return writes.done(who, {**task_view(tx, before, body=True), "text": said})
     if done.wrote:
         done.columns["author"] = _author_now(before, change, author, steps=bool(tasks.steps(tx, before.id)))
     after = tasks.change(tx, before, **done.columns)
@@ -188,7 +199,7 @@ def task_update(tx: Tx, relay: Relay, caller: Caller, *, task: str, change: Chan
     tx.emit("task.updated", task=after.task_key, project=after.project, changed=done.changed, by=author.label, **moved)
     answer = "task.status_changed" if moved else "task.updated"
     said = word(answer, task=after.task_key, what=", ".join(done.changed), **moved).text
-    return writes.finish(tx, who, {**task_view(tx, after, body=True), "text": said})
+    return writes.done(who, {**task_view(tx, after, body=True), "text": said})
 
 
 def _check(tx: Tx, task: TaskRow, change: Change) -> Refusal | None:

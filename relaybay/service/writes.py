@@ -1,26 +1,23 @@
-"""What every write of an agent has in common: who speaks, its own checks, LINK carried out, and the answer kept for a
-repeat of the call (page 10, PROOF-6). The owner's writes pass through here too and meet no table of identity.
+"""What every write of an agent has in common: who speaks, the use case's own part, and the answer kept for a repeat
+of the call (page 10, PROOF-6). The owner's writes pass through here too and meet no table of identity.
 
-`begin` says who speaks, or gives the outcome that ends the call; then the use case checks; `settle` comes after the
-last check; `finish` gives the outcome.
+`call` says who speaks and hands that to the use case; it checks, calls `settle` after its last check, writes, and ends
+with `done`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from relaybay.domain import Caller, Outcome, Refusal
+from relaybay.service import repeats
 from relaybay.service.identity import Identity
 from relaybay.service.linking import apply, identify
 from relaybay.service.relay import Relay
-from relaybay.store import sessions
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
-
-Warnings = tuple[tuple[str, dict[str, Any]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,48 +34,39 @@ class Author:
         return self.row.ref if self.row is not None else self.kind
 
 
-def digest(caller: Caller, arguments: dict[str, Any]) -> str:
-    """Stands for a call's arguments, those that say who speaks among them: equal calls have equal ones."""
-    said = [caller.session, caller.session_title, caller.hook_session]
-    text = json.dumps([said, arguments], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def begin(
-    tx: Tx, relay: Relay, caller: Caller, call: Literal["mark", "other", "bind"], tool: str, **arguments: Any
-) -> Identity | Outcome | None:
-    """Who makes the call: an Identity, None for the owner. An Outcome ends the call: a refusal, or the first answer of
-    the very same call (PROOF-6).
+def call(
+    tx: Tx,
+    relay: Relay,
+    caller: Caller,
+    kind: Literal["mark", "other", "bind"],
+    tool: str,
+    arguments: dict[str, Any],
+    work: Callable[[Identity | None], Outcome],
+) -> Outcome:
+    """One write: `work` gets the Identity, None for the owner. A call refused for its identity never gets there, and
+    neither does the very same call again, which gets the first one's answer.
     """
     if caller.owner:
-        return None
-    found = identify(tx, relay, caller, call, tx.now, tool, digest(caller, arguments))
-    if isinstance(found, Refusal):
-        return Outcome(refusal=found)
-    if found.first_answer:
-        kept = json.loads(found.first_answer)
-        return Outcome(
-            data={**kept["data"], "repeat": True},
-            warnings=tuple((answer, values) for answer, values in kept["warnings"]),
-        )
-    return found
+        return work(None)
+    said = [caller.session, caller.session_title, caller.hook_session]
+    mark = repeats.digest(said=said, arguments=arguments)
+    who = identify(tx, relay, caller, kind, tx.now, tool, mark)
+    if isinstance(who, Refusal):
+        return Outcome(refusal=who)
+    return repeats.first(who) or repeats.keep(tx, who, work(who))
 
 
-def settle(tx: Tx, relay: Relay, identity: Identity | None) -> Author:
+def settle(tx: Tx, relay: Relay, who: Identity | None) -> Author:
     """Carries LINK out, after the last check, and says who the author is."""
-    if identity is None:
+    if who is None:
         return Author("owner")
-    row = apply(tx, relay, identity, tx.now)
-    return Author("unnamed") if row is None else Author("session", row, identity.verified)
+    row = apply(tx, relay, who, tx.now)
+    return Author("unnamed") if row is None else Author("session", row, who.verified)
 
 
-def finish(tx: Tx, identity: Identity | None, data: dict[str, Any]) -> Outcome:
-    """The outcome of a write that was carried out; its answer is kept with the tool-use id it came with."""
-    warnings: Warnings = identity.warnings if identity is not None else ()
-    if identity is not None and identity.tool_use_id:
-        kept = json.dumps({"data": data, "warnings": warnings}, ensure_ascii=False)
-        sessions.answer_tool(tx, identity.tool_use_id, kept)
-    return Outcome(data=data, warnings=warnings)
+def done(who: Identity | None, data: dict[str, Any]) -> Outcome:
+    """The outcome of a write that was carried out, with LINK's warnings."""
+    return Outcome(data=data, warnings=who.warnings if who is not None else ())
 
 
 def reader(tx: Tx, relay: Relay, caller: Caller, tool: str) -> SessionRow | None:
