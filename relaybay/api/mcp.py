@@ -24,11 +24,12 @@ from relaybay.api.arguments import read_arguments
 from relaybay.api.calls import UseCase, answered, failure_of, refusal_of, run, run_feed
 from relaybay.api.commits import Commits
 from relaybay.api.headers import own_hosts, own_origins
-from relaybay.api.mcp_bridge import AsgiBridge, mount
+from relaybay.api.mcp_bridge import mount
 from relaybay.api.models import EventsSince
 from relaybay.api.routes import Routes
 from relaybay.api.strict_json import dumps
 from relaybay.api.tools import TOOLS, Tool
+from relaybay.api.use_cases import ON_READER, USE_CASES, live_sessions
 from relaybay.domain import Caller, Outcome
 from relaybay.rules.text import name_literal
 from relaybay.service.relay import Relay
@@ -147,7 +148,7 @@ class McpSurface:
             made = getattr(arguments, "caller", None)
             tool_use_id = _tool_use_id(params)
             caller = made(tool_use_id) if made is not None else Caller(tool_use_id=tool_use_id)
-            return await run(self._relay, use_case, caller, arguments)
+            return await run(self._relay, use_case, caller, arguments, read=tool.name in ON_READER)
         except Exception as error:  # noqa: BLE001 - the SDK would tell the client its text.
             return failure_of(error, f"tool {tool.name}")
 
@@ -156,13 +157,13 @@ def register_mcp(
     routes: Routes,
     relay: Relay,
     commits: Commits,
-    use_cases: Mapping[str, UseCase],
-    live_sessions: UseCase,
-) -> tuple[McpSurface, AsgiBridge]:
+    use_cases: Mapping[str, UseCase] = USE_CASES,
+    live_sessions: UseCase = live_sessions,
+) -> McpSurface:
     """Serves the tools at `/mcp` for as long as the app of `routes` runs."""
     surface = McpSurface(relay, commits, use_cases, live_sessions)
-    bridge = mount(routes, lambda: surface.manager(routes.app.ctx.listening.port))
-    return surface, bridge
+    mount(routes, lambda: surface.manager(routes.app.ctx.listening.port))
+    return surface
 
 
 def _tool_use_id(params: types.CallToolRequestParams) -> str:

@@ -23,7 +23,8 @@ STEP_MAX: Final = 10_000
 _WHOLE = re.compile(r"-?[0-9]{1,18}(\.0+)?")
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
+    """Reads `5.0` as 5, and lets no other spelling of a number through than digits. For `BeforeValidator`."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str) and not _WHOLE.fullmatch(value):
@@ -33,9 +34,9 @@ def _whole(value: Any) -> Any:
 
 
 # The check stands last, or the bounds before it would be missing from the schema.
-Count = Annotated[int, Field(ge=1, le=LIST_MAX), BeforeValidator(_whole)]
-StepNumber = Annotated[int, Field(ge=1, le=STEP_MAX), BeforeValidator(_whole)]
-WaitSeconds = Annotated[int, Field(ge=0, le=WAIT_SECONDS_MAX), BeforeValidator(_whole)]
+Count = Annotated[int, Field(ge=1, le=LIST_MAX), BeforeValidator(whole)]
+StepNumber = Annotated[int, Field(ge=1, le=STEP_MAX), BeforeValidator(whole)]
+WaitSeconds = Annotated[int, Field(ge=0, le=WAIT_SECONDS_MAX), BeforeValidator(whole)]
 Status = Literal["inbox", "todo", "doing", "review", "done", "dropped"]
 Box = Literal["in", "out", "all"]
 RequestId = Annotated[str, Field(max_length=REQUEST_ID_CHARS_MAX)]

@@ -6,6 +6,7 @@ that may be missing has a default here and is never null on the wire.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -108,6 +109,14 @@ class Acknowledged(Answered):
     waiting: int
 
 
+class Bound(BaseModel):
+    """A session in an answer about something else; without a ref when its row is gone."""
+
+    ref: str = ""
+    title: str
+    name: str = ""
+
+
 class Author(BaseModel):
     """Who wrote a comment."""
 
@@ -127,9 +136,10 @@ class Comment(BaseModel):
     step: int = 0
     state: str
     reason_code: str = ""
+    reason: str = ""
     created_at: str
     delivered_at: str = ""
-    delivered_to: Any = None
+    delivered_to: Bound | None = None
     in_context_at: str = ""
     read_at: str = ""
     read_how: str = ""
@@ -155,14 +165,6 @@ class CommentRead(Answered):
     read_how: str = ""
 
 
-class Bound(BaseModel):
-    """The session a task is bound to."""
-
-    ref: str
-    title: str
-    name: str = ""
-
-
 class TaskStep(BaseModel):
     """One step of a task, numbered from 1."""
 
@@ -178,6 +180,7 @@ class Task(BaseModel):
     project: str
     title: str
     status: str
+    author: Author
     session: Bound | None = None
     steps: list[TaskStep]
     unread_comments: int
@@ -187,7 +190,14 @@ class Task(BaseModel):
 
 
 class TaskAnswer(Task, Answered):
-    """`task_get`, `task_create`, `task_update`, `task_bind_session`."""
+    """`task_create`, `task_update`, `task_bind_session`."""
+
+
+class TaskShown(TaskAnswer):
+    """`task_get`: the task, and its newest comments."""
+
+    comments: list[Comment]
+    before: str = ""
 
 
 class Tasks(Answered):
@@ -200,7 +210,7 @@ class Tasks(Answered):
 class Event(BaseModel):
     """One event of the feed: names, ids, marks and reasons, never a text."""
 
-    id: str | int
+    id: int
     type: str
     at: str
     data: dict[str, Any]
@@ -214,16 +224,20 @@ class Events(Answered):
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """A tool's output schema: flat, without titles and defaults; deeper objects only as such, to keep it short."""
-    schema = model.model_json_schema(mode="serialization")
-    definitions = schema.get("$defs", {})
-    members = {
-        name: _shown(member, definitions, depth=3)
-        for name, member in schema["properties"].items()
-        if name != "warnings"
-    }
-    needed = [name for name in model.model_json_schema().get("required", []) if name in members]
-    return {"type": "object", "properties": members, "required": needed}
+    """A tool's output schema without titles and defaults. Where it would grow too long, inner objects lose detail."""
+    full = model.model_json_schema(mode="serialization")
+    needed = [name for name in model.model_json_schema().get("required", []) if name in full["properties"]]
+    schema: dict[str, Any] = {}
+    for depth in (3, 2, 1):
+        members = {
+            name: _shown(member, full.get("$defs", {}), depth=depth)
+            for name, member in full["properties"].items()
+            if name != "warnings"
+        }
+        schema = {"type": "object", "properties": members, "required": needed}
+        if len(json.dumps(schema, separators=(",", ":"))) <= OUTPUT_SCHEMA_CHARS_MAX:
+            break
+    return schema
 
 
 def _shown(member: dict[str, Any], definitions: dict[str, Any], *, depth: int) -> dict[str, Any]:

@@ -110,9 +110,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "task_get",
         "Read a task",
-        "One task: text, steps, status, bound session.",
+        "One task: text, steps, status, bound session, and its newest comments.",
         models.TaskGet,
-        results.TaskAnswer,
+        results.TaskShown,
         reads=True,
     ),
     Tool(
