@@ -67,13 +67,13 @@ def acknowledge(tx: Tx, row: CommentRow, how: Standing) -> tuple[Step, CommentRo
     return steps.comment(tx, row, "ack", how.facts)
 
 
-def by_reply(tx: Tx, task: TaskRow, reply: CommentRow, parent: CommentRow | None, how: Standing) -> Marks:
+def by_reply(tx: Tx, task: TaskRow, parent: CommentRow | None, how: Standing) -> Marks:
     """A reply marks the comment it answers (CMT-7), or, where it names none, what its session was given (CMT-8)."""
     if parent is not None:
         return _parent(tx, parent, how) if parent.author_kind == "owner" else Marks(0)
     read = not_given = 0
     for row in comments.of_task(tx, task.id):
-        if row.author_kind != "owner" or row.id >= reply.id:
+        if row.author_kind != "owner":
             continue
         given = comments.given_since(tx, row.id, how.speaker.id, how.speaker.hook_since_us)
         result, _ = steps.comment(tx, row, "reply_on_task", {**how.facts, "given": given})

@@ -187,7 +187,7 @@ def _add(tx: Tx, relay: Relay, who: Identity, task: str, body: str, in_reply_to:
         "comment.added", comment_id=row.cid, task=row.task_key, author=speaker.ref,
         title=name_line(speaker.title), verified=author.verified,
     )  # fmt: skip
-    marks = comment_marks.by_reply(tx, found, row, parent, comment_marks.standing(who, author, found, speaker))
+    marks = comment_marks.by_reply(tx, found, parent, comment_marks.standing(who, author, found, speaker))
     said = [word("comment.reply_stored", comment_id=row.cid, task=row.task_key, count=marks.read).text, *marks.said]
     if not author.verified:
         said.append(word("comment.author_not_verified").text)

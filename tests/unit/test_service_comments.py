@@ -52,6 +52,8 @@ def test_a_new_comment_says_why_it_waits(rig) -> None:
     assert f'{other.ref} "other"' in rig.say(rig.task(rows["moved"]))["reason"]
     gone = rig.row("lost", "agent", "moved", moved_to=None)
     assert "is gone or has left it" in rig.say(rig.task(gone))["reason"]
+    left = rig.row("left", "agent", "moved", moved_to=rows["never_linked"].id)
+    assert "is gone or has left it" in rig.say(rig.task(left))["reason"]
 
 
 @pytest.mark.spec("CMT-1", "RECV-5")
@@ -61,6 +63,7 @@ def test_a_card_says_since_when_its_session_was_not_seen(rig) -> None:
     assert "last seen" not in rig.say(task)["reason"]
     rig.now += 3 * 3600 * SECOND
     assert "was last seen 3 h ago" in rig.say(task)["reason"]
+    assert "last seen" not in rig.say(rig.task(rig.row("never")))["reason"]
 
 
 @pytest.mark.spec("SEND-9", "SEND-10", "SEND-11", "SEND-15", "TEXT-1")
