@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from relaybay.domain import Caller
 from relaybay.frames import longest_comment_frame_units
-from relaybay.service import binding, comment_lists, comments, handover, listing, tasks
+from relaybay.service import binding, comment_lists, comments, handover, listing, steps, tasks
 from relaybay.service.waits import WaitEntry
 from relaybay.specs import limit
 from relaybay.store import sessions
@@ -151,7 +152,7 @@ def test_replies_wait_until_the_owner_has_seen_to_them(rig) -> None:
 # -- agents read and answer --------------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("CMT-3", "CMT-6", "CMT-9", "CMT-20", "ACK-6")
+@pytest.mark.spec("CMT-3", "CMT-6", "CMT-9", "ACK-6")
 def test_the_bound_session_acknowledges(rig) -> None:
     bound = rig.live("a")
     task = rig.task(bound)
@@ -393,6 +394,32 @@ def test_a_comment_blocks_two_stops_and_an_answer_that_is_lost_takes_its_block_b
     assert rig.comment(said["id"]).stop_blocks == 2
 
 
+@pytest.mark.spec("CMT-16", "CMT-20", "CMT-21")
+def test_what_the_transcript_says_is_shown_and_a_lost_comment_is_offered_twice_more(rig) -> None:
+    a = rig.live("a")
+    task = rig.task(a)
+    said = rig.say(task)
+
+    def transcript(event: str, *, left: bool = True) -> str:
+        facts = {"reoffers_left": left}
+        return rig.store.write(lambda tx: steps.comment(tx, rig.comment(said["id"]), event, facts)[0].spec_id)
+
+    assert transcript("context_seen") == transcript("context_missing") == "CMT-21"
+    assert rig.view(said["id"])["state"] == "sent" and "in_context_at" not in rig.view(said["id"])
+    for count in (1, 2):
+        rig.hand(a)
+        assert transcript("context_missing") == "CMT-16"
+        assert (rig.view(said["id"])["state"], rig.comment(said["id"]).reoffers) == ("sent", count)
+    rig.hand(a)
+    assert transcript("context_missing", left=False) == "CMT-16" and rig.view(said["id"])["state"] == "delivered"
+    assert transcript("context_seen") == "CMT-20"
+    when = rig.view(said["id"])["in_context_at"]
+    rig.now += SECOND
+    assert transcript("context_seen") == "CMT-20" and rig.view(said["id"])["in_context_at"] == when
+    rig.ack(rig.by(a), said["id"])
+    assert transcript("context_missing") == "CMT-21" and rig.view(said["id"])["state"] == "read"
+
+
 # -- lists -------------------------------------------------------------------------------------------------------
 
 
@@ -427,7 +454,15 @@ def test_a_list_is_never_refused_for_who_it_says_it_is_and_links_nothing(rig) ->
     rig.say(task)
     rig.row("twin"), rig.row("twin")
     before = rig.rows()
-    for caller in (rig.by(name="twin"), rig.by(name="nobody"), rig.by(hook="h-dead"), rig.by(hook="hook-a"), rig.by()):
+    mismatch = Caller("", "", "h-other", rig.witness("hook-a"))
+    for caller in (
+        mismatch,
+        rig.by(name="twin"),
+        rig.by(name="nobody"),
+        rig.by(hook="h-dead"),
+        rig.by(hook="hook-a"),
+        rig.by(),
+    ):
         assert len(rig.list(caller, task)["comments"]) == 1
         assert rig.do(lambda tx, c=caller: tasks.task_get(tx, rig.relay, c, task=task))["key"] == task
     assert rig.rows() == before
