@@ -136,7 +136,7 @@ def surfaces() -> str:
     commands = [[f"`relaybay {c['name']}`", calls(c)] for c in data["command"]]
     lines += ["## Commands", "", *table(["Command", "Use case, or what it acts on"], commands)]
     routes = [[r["method"], f"`{r['path']}`", calls(r)] for r in data["route"]]
-    lines += ["## HTTP", "", *table(["Method", "Path", "Use case"], routes)]
+    lines += ["## HTTP", "", *table(["Method", "Path", "Use case, or what it acts on"], routes)]
     return page("Surfaces", "specs/surfaces.toml", lines)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -46,7 +48,7 @@ def test_an_entry_is_whole_and_stands_once(kind: str, entry: dict) -> None:
     assert ENTRIES.count((kind, entry)) == 1
     has_use_case = "use_case" in entry
     assert has_use_case != ("how" in entry), "a use case, or on what else it acts"
-    assert has_use_case or kind == "command"
+    assert has_use_case or kind in ("command", "route"), "a tool and a hook event call a use case, always"
     if has_use_case:
         assert re.fullmatch(r"relaybay\.service\.[a-z_]+:[a-z_]+", entry["use_case"])
 
@@ -82,3 +84,31 @@ def test_the_command_line_has_these_commands_and_no_other() -> None:
     assert found == {name for name in wanted if name.split()[0] not in unbuilt}
     if unbuilt:
         missing("product", f"not built yet: {sorted(unbuilt)}")
+
+
+@pytest.fixture
+def operations(tmp_path: Path) -> Iterator[set[tuple[str, str]]]:
+    """Method and path of every operation of the whole server, as `api/app.py` puts it together."""
+    app = built("relaybay.api.app")
+    from relaybay.service import clock
+    from relaybay.service.relay import open_relay
+    from relaybay.settings import Paths, load
+
+    env = {"RELAYBAY_HOME": str(tmp_path)}
+    paths = Paths.find(env)
+    paths.make()
+    relay = open_relay(paths.database, clock.system)
+    try:
+        registered = app.build(load(paths, env), paths, relay).routes.operations
+        yield {(one.method, re.sub(r"<(\w+):\w+>", r"{\1}", one.path)) for one in registered}
+    finally:
+        relay.close()
+
+
+def test_the_server_has_these_routes_and_no_other_that_acts(operations: set[tuple[str, str]]) -> None:
+    """Pages of the board and their data twins only show; which there are is the business of the board's own tests."""
+    listed = {(route["method"], route["path"]) for route in SURFACES["route"]}
+    listed |= {("POST", hook["path"]) for hook in SURFACES["hook"]}
+    assert listed - operations == set(), "listed, and not there"
+    shows = {(method, path) for method, path in operations if method == "GET" and not path.startswith("/api/")}
+    assert operations - listed - shows == set(), "there, and not listed"
