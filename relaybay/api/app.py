@@ -1,0 +1,176 @@
+"""The composition root: settings, clock, store → one Sanic app, run until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sanic import HTTPResponse, Request, Sanic
+
+from relaybay import __version__
+from relaybay.api import metrics, rest, stream
+from relaybay.api.commits import Commits
+from relaybay.api.gate import Gate
+from relaybay.api.hooks import register_hooks
+from relaybay.api.key_rotation import follow
+from relaybay.api.keys import KeyFolder
+from relaybay.api.listeners import Listening
+from relaybay.api.mcp import register_mcp
+from relaybay.api.routes import Routes, reply
+from relaybay.api.serving import make_app, serve
+from relaybay.api.spool import register_spool, take_all
+from relaybay.api.wait import register_wait
+from relaybay.service import clock, sweep
+from relaybay.service.relay import Relay, open_relay
+from relaybay.settings import Paths, Settings
+from relaybay.specs import limit
+from relaybay.ui import pages
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one server is made of."""
+
+    app: Sanic  # type: ignore[type-arg]
+    relay: Relay
+    gate: Gate
+    routes: Routes
+
+
+def build(settings: Settings, paths: Paths, relay: Relay) -> Parts:
+    """The app with every route; nothing listens yet."""
+    app = make_app()
+    routes = Routes(app)
+    folder = KeyFolder(paths.run)
+    gate = Gate(folder.load(), now_us=relay.clock, page=pages.refused)
+    follow(app, folder, gate.use)
+    commits = Commits()
+    commits.follow(app, relay)
+    seen = register_hooks(routes, relay)
+    register_wait(routes, relay)
+    register_spool(routes, relay, paths.spool)
+    surface = register_mcp(routes, relay, commits)
+    rest.register_rest(routes, relay, gate, commits, folder=folder, seen=seen, surface=surface, paths=paths)
+    stream.register_stream(routes, commits)
+    metrics.register_metrics(routes, relay, surface, commits)
+    pages.register_board(routes, relay, gate)
+    _register_health(routes, relay)
+    _sweep(app, relay, settings)
+    gate.install(app)
+    return Parts(app, relay, gate, routes)
+
+
+def _register_health(routes: Routes, relay: Relay) -> None:
+    async def healthz(_: Request) -> HTTPResponse:
+        return reply({"status": "ok", "version": __version__})
+
+    async def readyz(_: Request) -> HTTPResponse:
+        await asyncio.wrap_future(relay.store.submit_read(lambda tx: tx.value("SELECT 1")))
+        return reply({"status": "ready"})
+
+    routes.op("GET", "/healthz", "healthz", healthz, door="open")
+    routes.op("GET", "/readyz", "readyz", readyz, door="open")
+
+
+def _sweep(app: Sanic, relay: Relay, settings: Settings) -> None:  # type: ignore[type-arg]
+    """The timers: presence written back, clients that are gone, sessions long silent, old ids forgotten."""
+    running: list[asyncio.Task[None]] = []
+
+    @app.after_server_start
+    async def _begin(_: Sanic) -> None:  # type: ignore[type-arg]
+        running.append(asyncio.create_task(_every(1, _presence(relay)), name="presence"))
+        seconds = limit("process_sweep_seconds")
+        running.append(asyncio.create_task(_every(seconds, _gone(relay, settings)), name="sweep"))
+
+    @app.before_server_stop
+    async def _end(_: Sanic) -> None:  # type: ignore[type-arg]
+        while running:
+            running.pop().cancel()
+
+
+def _presence(relay: Relay) -> Callable[[], None]:
+    def work() -> None:
+        relay.flush(relay.presence.due(relay.clock()))
+        sweep.end_orphaned_waits(relay)
+
+    return work
+
+
+def _gone(relay: Relay, settings: Settings) -> Callable[[], None]:
+    def work() -> None:
+        gone = relay.store.read(sweep.gone_clients)
+        if gone:
+            relay.store.write(lambda tx: sweep.end_gone(tx, relay, gone))
+        relay.store.write(lambda tx: sweep.end_silent(tx, relay, settings.sessions_silent_hours))
+        relay.store.write(sweep.forget_old)
+
+    return work
+
+
+async def _every(seconds: float, work: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await asyncio.to_thread(work)
+        except Exception:
+            log.exception("a sweep failed")
+
+
+def start_line(parts: Parts, paths: Paths, listening: Listening) -> dict[str, Any]:
+    """What `relaybay up --json` prints, less `v` (page 70, Interface)."""
+    return {
+        "url": listening.url,
+        "mcp_url": f"{listening.url}/mcp",
+        "board_url": f"{listening.url}/login?code={parts.gate.logins.mint_code()}",
+        "token_file": str(paths.token),
+        "database": str(paths.database),
+        "pid": os.getpid(),
+    }
+
+
+def _write_server_json(path: Path, listening: Listening) -> None:
+    said = {"pid": os.getpid(), "port": listening.port, "url": listening.url, "version": __version__}
+    temporary = path.with_suffix(".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(said, file)
+    temporary.replace(path)
+
+
+def run(settings: Settings, paths: Paths, *, port: int | None, ready: Callable[[dict[str, Any]], None]) -> None:
+    """Serves until SIGTERM. `port` overrides the setting, 0 takes a free one; `ready` gets the start line's values.
+
+    Raises the store's errors, `BindRefused`, `KeyFileRefused`. What was accepted before the end is on disk.
+    """
+    paths.make()
+    time = clock.from_file(settings.clock_file) if settings.clock_file else clock.system
+    relay = open_relay(paths.database, time)
+    try:
+        take_all(relay, paths.spool)
+        (paths.run / "down").unlink(missing_ok=True)
+        parts = build(settings, paths, relay)
+
+        def told(listening: Listening) -> None:
+            _write_server_json(paths.server_json, listening)
+            ready(start_line(parts, paths, listening))
+
+        try:
+            serve(
+                parts.app,
+                host=settings.server_host,
+                port=settings.server_port if port is None else port,
+                socket_path=paths.socket,
+                ready=told,
+            )
+        finally:
+            paths.server_json.unlink(missing_ok=True)
+    finally:
+        relay.close()
