@@ -63,7 +63,7 @@ def _show(shell: Shell, message: str, as_json: bool) -> None:
     verified = "" if (answer.get("from") or {}).get("verified", True) else " (name not verified)"
     output.lines([f"from {shown(_who(answer, 'from'))}{verified} to {shown(_who(answer, 'to'))}"])
     output.lines(f"{name} {shown(answer[name])}" for name in _MARKS if answer.get(name) not in (None, ""))
-    output.lines(["", *output.body(str(answer.get("body", "")))])
+    output.lines(["", *output.body(output.written(answer.get("body")))])
 
 
 def _who(message: dict[str, Any], end: str) -> str:

@@ -46,7 +46,11 @@ def show_thing(answer: Mapping[str, Any], members: Sequence[tuple[str, str]], *,
         return
     given = [(heading, answer[member]) for member, heading in members if answer.get(member) not in (None, "", [])]
     width = max((len(heading) for heading, _ in given), default=0)
-    output.lines(f"{heading.ljust(width)}  {output.shown(value)}" for heading, value in given)
+    output.lines(f"{heading.ljust(width)}  {_text(value)}" for heading, value in given)
+
+
+def _text(value: Any) -> str:
+    return ", ".join(output.shown(each) for each in value) if isinstance(value, list) else output.shown(value)
 
 
 def show_done(answer: Mapping[str, Any], said: str, *, as_json: bool) -> None:

@@ -38,6 +38,17 @@ def shown(value: Any) -> str:
     return "".join(_visible(char) for char in str(value))
 
 
+def written(value: Any) -> str:
+    """What its author wrote: the server gives every such text as one JSON string literal (TEXT-5)."""
+    text = str(value or "")
+    if not text.startswith('"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text
+
+
 def body(text: str, indent: str = "  ") -> list[str]:
     """A text of several lines, each indented so that none can pass for a line of ours."""
     return [indent + shown(line) for line in text.split("\n")]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from relaybay.cli import output
 from relaybay.cli.options import json_option, show_done, show_list
 from relaybay.cli.shell import Shell
 
-_COLUMNS = (("slug", "SLUG"), ("title", "TITLE"), ("root", "ROOT"))
+_COLUMNS = (("slug", "SLUG"), ("open_tasks", "OPEN"), ("title", "TITLE"), ("root", "ROOT"))
 
 
 @click.group("project")
@@ -23,7 +24,13 @@ def project_command() -> None:
 def _list(shell: Shell, as_json: bool) -> None:
     """All projects."""
     empty = "No project yet. `relaybay project add SLUG --root DIR` adds one."
-    show_list(shell.server.get("projects"), "projects", _COLUMNS, empty, as_json=as_json)
+    answer = shell.server.get("projects")
+    if not as_json:
+        written = [
+            row | {name: output.written(row.get(name)) for name in ("title", "root")} for row in answer["projects"]
+        ]
+        answer |= {"projects": written}
+    show_list(answer, "projects", _COLUMNS, empty, as_json=as_json)
 
 
 @project_command.command("add")

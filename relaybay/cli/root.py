@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "session": ("session", "List, add, rename, end and unlink sessions"),
     "project": ("project", "List and add projects"),
     "task": ("task", "List, show, create, change and bind tasks"),
-    "comment": ("comment", "Comment on a task: its session's agent gets it"),
+    "comment": ("task", "Comment on a task: its session's agent gets it"),
     "message": ("message", "List and show messages"),
     "events": ("events", "Read the event feed"),
     "config": ("config", "Show and change the configuration"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from relaybay.cli import exits
+from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
 from relaybay.cli.options import json_option, show_done, show_list, show_thing
 from relaybay.cli.shell import Shell, ask
@@ -17,10 +18,18 @@ COLUMNS = (
     ("name", "NAME"),
     ("activity", "ACTIVITY"),
     ("link", "LINK"),
-    ("unread", "UNREAD"),
+    ("unread_messages", "UNREAD"),
     ("last_seen_at", "LAST SEEN"),
 )
-MEMBERS = (*COLUMNS, ("kind", "KIND"), ("cwd", "FOLDER"), ("aliases", "ALIASES"), ("client", "CLIENT"))
+MEMBERS = (
+    *COLUMNS,
+    ("kind", "KIND"),
+    ("cwd", "FOLDER"),
+    ("aliases", "ALIASES"),
+    ("client", "CLIENT"),
+    ("tasks", "TASKS"),
+    ("text", "REACHED"),
+)
 
 
 @click.group("session")
@@ -64,7 +73,7 @@ def _add(shell: Shell, desktop: str, title: str, alias: str | None, cwd: Path | 
     shell.need_owner()
     folder = None if cwd is None else str(cwd.absolute())
     answer = shell.server.post("sessions", desktop=desktop, title=title, alias=alias, cwd=folder)
-    show_done(answer, f"Added {answer.get('ref', '')}: {title}.", as_json=as_json)
+    _say_changed(answer, f"Added {answer['ref']}: {answer['title']}", as_json=as_json)
 
 
 @session_command.command("rename")
@@ -76,7 +85,7 @@ def _rename(shell: Shell, session: str, title: str, as_json: bool) -> None:
     """Give a session another title. The old one stays as an alias."""
     shell.need_owner()
     answer = shell.server.post("sessions", session, "rename", title=title)
-    show_done(answer, f"{answer.get('ref', session)} is now called {title}.", as_json=as_json)
+    _say_changed(answer, f"{answer['ref']} is now called {answer['title']}", as_json=as_json)
 
 
 @session_command.command("end")
@@ -106,3 +115,12 @@ def _unlink(shell: Shell, session: str, yes: bool, as_json: bool) -> None:
         raise failure("cli.declined", exits.FAILED)
     answer = shell.server.post("sessions", session, "unlink")
     show_done(answer, f"{answer.get('ref', session)} has no link any more.", as_json=as_json)
+
+
+def _say_changed(answer: dict[str, Any], said: str, *, as_json: bool) -> None:
+    """The row's own sentence is about how it can be reached: a word beside what was done."""
+    if as_json:
+        output.document(answer)
+        return
+    output.lines([output.shown(said)])
+    output.note(output.shown(answer["text"]))

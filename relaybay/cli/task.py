@@ -45,7 +45,7 @@ def _list(shell: Shell, /, project: str | None, as_json: bool, **query: Any) -> 
     """Tasks, newest first."""
     answer = shell.server.get("tasks", project=project or shell.settings.project_slug or None, **query)
     if not as_json:
-        answer |= {"tasks": [task | {"session_shown": _session(task)} for task in answer.get("tasks", [])]}
+        answer |= {"tasks": [_shown(task) for task in answer["tasks"]]}
     show_list(answer, "tasks", COLUMNS, "No task here. `relaybay task create TITLE` makes one.", as_json=as_json)
 
 
@@ -59,14 +59,15 @@ def _show(shell: Shell, task: str, as_json: bool) -> None:
     if as_json:
         output.document(answer)
         return
-    shown = output.shown
-    output.lines([f"{shown(answer.get('key', task))}  {shown(answer.get('title', ''))}"])
-    output.lines([f"status {shown(answer.get('status', '-'))}, session {shown(_session(answer) or 'none')}"])
-    for step in answer.get("steps") or []:
-        mark = "x" if step.get("done") else " "
-        output.lines([f"  [{mark}] {step.get('n')} {shown(step.get('text', ''))}"])
-    if answer.get("body"):
-        output.lines(["", *output.body(str(answer["body"]))])
+    shown, written = output.shown, output.written
+    output.lines([f"{answer['key']}  {shown(written(answer['title']))}"])
+    output.lines([f"status {answer['status']}, session {shown(_session(answer) or 'none')}"])
+    for step in answer["steps"]:
+        output.lines([f"  [{'x' if step['done'] else ' '}] {step['n']} {shown(written(step['text']))}"])
+    if written(answer.get("body")):
+        output.lines(["", *output.body(written(answer["body"]))])
+    for comment in reversed(answer.get("comments", [])):
+        output.lines(["", _head(comment), *output.body(written(comment["body"]))])
 
 
 @task_command.command("create")
@@ -149,6 +150,19 @@ def comment_command(
     said = f"Commented on {task} ({answer.get('id', '')}): {answer.get('state', 'sent')}"
     reason = answer.get("reason_code")
     show_done(answer, f"{said}, {reason}." if reason else f"{said}.", as_json=as_json)
+
+
+def _head(comment: dict[str, Any]) -> str:
+    """The line above a comment's text: whose, since when, and its mark with the reason where it still waits."""
+    author = comment["author"]
+    who = author.get("title") or author["kind"]
+    verified = "" if author.get("verified", True) else " (name not verified)"
+    reason = f", {comment['reason']}" if comment.get("reason") else ""
+    return output.shown(f"{comment['id']} {who}{verified} {comment['created_at']} {comment['state']}{reason}")
+
+
+def _shown(task: dict[str, Any]) -> dict[str, Any]:
+    return task | {"session_shown": _session(task), "title": output.written(task["title"])}
 
 
 def _session(task: dict[str, Any]) -> str:
