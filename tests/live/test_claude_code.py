@@ -14,9 +14,9 @@ def test_message_reaches_running_turn(live: RunCase) -> None:
     live("message_reaches_running_turn")
 
 
-@pytest.mark.spec("ANS-4", "CTX-1", "DLV-3", "DLV-12", "STOP-4", "STOP-5")
-def test_unread_message_is_proven_and_blocks_one_stop(live: RunCase) -> None:
-    live("unread_message_is_proven_and_blocks_one_stop")
+@pytest.mark.spec("ANS-4", "DLV-3", "STOP-4", "STOP-5")
+def test_unread_message_blocks_one_stop(live: RunCase) -> None:
+    live("unread_message_blocks_one_stop")
 
 
 @pytest.mark.spec("PROOF-2", "LINK-2", "SEND-6", "TEXT-5")
