@@ -1,6 +1,6 @@
 """PERF-4: what one event costs through the command hook, the whole process, against the interpreter alone.
 
-    python bench/hook_client.py [--rounds N] [--python PATH]
+    python -m bench.hook_client [--rounds N] [--python PATH]
 
 The floor is `python -I -S -c pass` with the same interpreter, measured beside it in the same rounds, in shuffled order.
 A small server answers at a Unix socket in another process. Prints a table; ends with 1 when the target is missed.
@@ -27,6 +27,7 @@ from relaybay.client import FILES
 
 SOURCE = Path(__file__).parents[1] / "relaybay" / "client"
 RATIO_MAX = 1.5  # PERF-4
+FLOOR = "interpreter alone"
 ANSWER = json.dumps({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "x" * 900}}).encode()
 EVENT = json.dumps(
     {
@@ -75,34 +76,45 @@ def once(line: list[str], expected: bytes) -> float:
     return took
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=200)
-    options.add_argument("--python", default=str(Path(getattr(sys, "_base_executable", sys.executable)).resolve()))
-    given = options.parse_args()
+def base_python() -> str:
+    """The interpreter that an agent's client starts the hook with: none of a virtual environment."""
+    return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+
+
+def measure(rounds: int, python: str) -> dict[str, list[float]]:
+    """Milliseconds of each way in so many shuffled rounds; `FLOOR` is among them."""
     home = Path(tempfile.mkdtemp(prefix="rb-"))
     try:
         (home / "run").mkdir(mode=0o700)
         (home / "bin").mkdir()
         for name in FILES:
             shutil.copy(SOURCE / name, home / "bin" / name)
-        bare = [given.python, "-I", "-S"]
+        bare = [python, "-I", "-S"]
         hook = [*bare, str(home / "bin" / "hook.py"), "--home"]
         ways = {
-            "interpreter alone": ([*bare, "-c", "pass"], b""),
+            FLOOR: ([*bare, "-c", "pass"], b""),
             "hook, server answers": ([*hook, str(home)], ANSWER),
             "hook, server away": ([*hook, str(home / "away")], b""),
         }
         times: dict[str, list[float]] = {name: [] for name in ways}
         with answering(home / "run" / "relaybay.sock"):
-            for number in range(given.rounds + 3):
+            for number in range(rounds + 3):
                 for name in random.sample(list(ways), len(ways)):
                     took = once(*ways[name])
                     if number >= 3:  # The first rounds fill caches, the compiled files among them.
                         times[name].append(took)
     finally:
         shutil.rmtree(home)
-    floor = statistics.median(times["interpreter alone"])
+    return times
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=200)
+    options.add_argument("--python", default=base_python())
+    given = options.parse_args()
+    times = measure(given.rounds, given.python)
+    floor = statistics.median(times[FLOOR])
     print(f"{given.python}, {given.rounds} rounds, {len(EVENT)} bytes in, {len(ANSWER)} bytes out")
     print(f"{'way':24}{'p50 ms':>9}{'p95 ms':>9}{'min ms':>9}{'x floor':>9}")
     for name, all_of in times.items():
