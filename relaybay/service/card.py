@@ -87,6 +87,8 @@ def comment_view(row: CommentRow, why: Pending) -> dict[str, Any]:
     if row.state == "sent":
         view |= {"reason_code": why.reason_code} if why.reason_code else {}
         view["reason"] = why.reason
+    elif row.reason_code:
+        view |= {"reason_code": row.reason_code, "reason": word(f"mark.{row.reason_code}").text}
     view["created_at"] = rfc3339(row.created_us)
     for name, at_us in (("delivered_at", row.delivered_us), ("in_context_at", row.in_context_us)):
         if at_us:

@@ -65,13 +65,8 @@ def delivery(tx: Tx, mail: Mail, event: str, facts: dict[str, bool] | None = Non
     if result.kind == "refuse":
         return result, mail
     changed = _columns(result, mail, tx.now)
-    if result.kind == "move":
-        changed["reason_code"] = ""
-    for effect in result.effects:
-        if effect.startswith("reason:"):
-            changed["reason_code"] = effect.removeprefix("reason:")
-        elif effect == "clear:recipient_row":
-            changed["recipient_id"] = None
+    if "clear:recipient_row" in result.effects:
+        changed["recipient_id"] = None
     if result.effects:
         changed |= columns
     after = messages.set_delivery(tx, mail, **changed) if changed else mail

@@ -33,6 +33,7 @@ class CommentRow:
     delivered_by: str
     delivered_hook_id: str
     handover_id: str
+    reason_code: str
     in_context_us: int
     read_us: int
     read_how: str

@@ -199,6 +199,7 @@ def _mail(db: Any) -> None:
         delivered_by = Optional(str, **_TEXT)
         delivered_hook_id = Optional(str, **_TEXT)
         handover_id = Optional(str, **_TEXT)
+        reason_code = Optional(str, **_TEXT)
         in_context_us = Required(int, default=0, **_BIG)
         read_us = Required(int, default=0, **_BIG)
         read_how = Optional(str, **_TEXT)

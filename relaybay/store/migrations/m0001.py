@@ -204,6 +204,7 @@ STATEMENTS: tuple[str, ...] = (
       delivered_by TEXT NOT NULL DEFAULT '',
       delivered_hook_id TEXT NOT NULL DEFAULT '',
       handover_id TEXT NOT NULL DEFAULT '',
+      reason_code TEXT NOT NULL DEFAULT '',
       in_context_us {big} NOT NULL DEFAULT 0,
       read_us {big} NOT NULL DEFAULT 0,
       read_how TEXT NOT NULL DEFAULT '',
