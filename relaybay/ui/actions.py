@@ -1,0 +1,262 @@
+"""The board's forms: each unpacks its fields, calls one use case as the owner, and goes on to a page (303).
+
+A refusal changes nothing: the form's page is shown again with the refusal at the form and what was typed still in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+
+from sanic import HTTPResponse, Request
+
+from relaybay.answers import Answer, word_refusal
+from relaybay.domain import Caller, Outcome
+from relaybay.service import binding, comments, inbox, projects, sessions, tasks
+from relaybay.ui.desk import Desk, Notice, go
+from relaybay.ui.forms import Form
+from relaybay.ui.paths import url
+from relaybay.ui.ports import RouteTable
+
+_OWNER: Final = Caller(owner=True)
+_Again = Callable[[Notice], Awaitable[HTTPResponse]]
+
+
+class _Pages(Protocol):
+    """The pages that a refused form is shown on again."""
+
+    desk: Desk
+
+    async def board(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse: ...
+    async def inbox(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse: ...
+    async def projects(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse: ...
+    async def session(self, request: Request, ref: str, *, notice: Notice | None = None) -> HTTPResponse: ...
+    async def task(self, request: Request, key: str, *, notice: Notice | None = None) -> HTTPResponse: ...
+
+
+def register_actions(routes: RouteTable, pages: _Pages) -> None:
+    """Adds every POST of the board."""
+    actions = Actions(pages)
+    for path, name, handler in (
+        ("/tasks", "task_create", actions.task_create),
+        ("/tasks/<key:str>/comments", "task_comment", actions.comment),
+        ("/tasks/<key:str>/replies/read", "task_replies_read", actions.replies_read),
+        ("/tasks/<key:str>/bind", "task_bind", actions.bind),
+        ("/tasks/<key:str>/status", "task_status", actions.status),
+        ("/tasks/<key:str>/steps", "task_steps", actions.steps),
+        ("/comments/<comment_id:str>/withdraw", "comment_withdraw", actions.withdraw),
+        ("/messages/<message_id:str>/seen", "message_seen", actions.message_seen),
+        ("/inbox/seen", "inbox_seen", actions.entry_seen),
+        ("/projects", "project_add", actions.project_add),
+        ("/sessions/<ref:str>/rename", "session_rename", actions.rename),
+        ("/sessions/<ref:str>/end", "session_end", actions.end),
+        ("/sessions/<ref:str>/unlink", "session_unlink", actions.unlink),
+        ("/logout", "log_out", actions.log_out),
+    ):
+        routes.op("POST", path, f"form_{name}", handler, door="board")
+
+
+class Actions:
+    """One method a form."""
+
+    def __init__(self, pages: _Pages) -> None:
+        self._pages = pages
+        self._desk = pages.desk
+
+    async def _done(
+        self,
+        form: Form,
+        at: str,
+        use_case: Callable[[Any], Outcome],
+        then: Callable[[dict[str, Any]], str],
+        again: _Again,
+    ) -> HTTPResponse:
+        """Carries out `use_case`; goes on to `then`, or shows the form's page `again` with a notice at the form."""
+        outcome = await self._desk.act(use_case)
+        if outcome.refusal is None:
+            return go(then(outcome.data))
+        return await again(Notice(_as_refusal(word_refusal(outcome.refusal)), at, form.kept))
+
+    # --- tasks ---
+
+    async def task_create(self, request: Request) -> HTTPResponse:
+        """A new task."""
+        form = Form(request)
+        given = {name: form.get(name).strip() for name in ("project", "title")}
+        given |= {"body": form.get("body"), "status": form.get("status") or "inbox"}
+        return await self._done(
+            form,
+            "task_create",
+            lambda tx: tasks.task_create(tx, self._desk.relay, _OWNER, **given),
+            lambda data: url("task", key=data["key"]),
+            lambda notice: self._pages.board(request, notice=notice),
+        )
+
+    async def comment(self, request: Request, key: str) -> HTTPResponse:
+        """The owner comments (CMT-1, CMT-2); nobody is handed it for 5 s."""
+        form = Form(request)
+        body, parent = form.get("body"), form.get("in_reply_to")
+        return await self._done(
+            form,
+            "comment",
+            lambda tx: comments.owner_comment(
+                tx, self._desk.relay, task=key, body=body, in_reply_to=parent, from_board=True
+            ),
+            lambda data: url("task", data["id"], key=key),
+            lambda notice: self._pages.task(request, key, notice=notice),
+        )
+
+    async def withdraw(self, request: Request, comment_id: str) -> HTTPResponse:
+        """Takes a comment back in its first 5 s (CMT-12)."""
+        form = Form(request)
+        key = form.get("task")
+        return await self._done(
+            form,
+            "withdraw",
+            lambda tx: comments.withdraw(tx, comment_id=comment_id),
+            lambda data: url("task", "comments", key=data["task"]),
+            lambda notice: self._on_task(request, key, notice),
+        )
+
+    async def replies_read(self, request: Request, key: str) -> HTTPResponse:
+        """Marks the agents' replies on a task as read (CMT-10)."""
+        form = Form(request)
+        return await self._done(
+            form,
+            "replies_read",
+            lambda tx: comments.replies_read(tx, task=key),
+            lambda _: form.back(url("task", "comments", key=key)),
+            lambda notice: self._pages.task(request, key, notice=notice),
+        )
+
+    async def bind(self, request: Request, key: str) -> HTTPResponse:
+        """Binds the task to a session, or to none."""
+        form = Form(request)
+        session = form.get("session").strip()
+
+        def use_case(tx: Any) -> Outcome:
+            if not session:
+                return binding.task_unbind(tx, self._desk.relay, _OWNER, task=key)
+            return binding.task_bind_session(tx, self._desk.relay, _OWNER, task=key, session=session)
+
+        return await self._change(request, form, key, "bind", use_case)
+
+    async def status(self, request: Request, key: str) -> HTTPResponse:
+        """Moves the task to another column."""
+        form = Form(request)
+        change = tasks.Change(status=form.get("status"))
+        return await self._change(
+            request,
+            form,
+            key,
+            "status",
+            lambda tx: tasks.task_update(tx, self._desk.relay, _OWNER, task=key, change=change),
+        )
+
+    async def steps(self, request: Request, key: str) -> HTTPResponse:
+        """Adds a step, or marks one done or not done."""
+        form = Form(request)
+        done, undone = form.number("done"), form.number("undone")
+        added = form.get("text") if done is None and undone is None else None
+        change = tasks.Change(step_add=added, step_done=done, step_undone=undone)
+        return await self._change(
+            request,
+            form,
+            key,
+            "steps",
+            lambda tx: tasks.task_update(tx, self._desk.relay, _OWNER, task=key, change=change),
+        )
+
+    async def _change(
+        self, request: Request, form: Form, key: str, at: str, use_case: Callable[[Any], Outcome]
+    ) -> HTTPResponse:
+        return await self._done(
+            form,
+            at,
+            use_case,
+            lambda _: form.back(url("task", key=key)),
+            lambda notice: self._pages.task(request, key, notice=notice),
+        )
+
+    async def _on_task(self, request: Request, key: str, notice: Notice) -> HTTPResponse:
+        if key:
+            return await self._pages.task(request, key, notice=notice)
+        return await self._pages.inbox(request, notice=notice)
+
+    async def project_add(self, request: Request) -> HTTPResponse:
+        """A new project, or a new title or folder for one."""
+        form = Form(request)
+        given = {name: form.get(name).strip() for name in ("slug", "title", "root")}
+        return await self._done(
+            form,
+            "project_add",
+            lambda tx: projects.project_add(tx, self._desk.relay, _OWNER, **given),
+            lambda _: url("projects"),
+            lambda notice: self._pages.projects(request, notice=notice),
+        )
+
+    # --- the Inbox ---
+
+    async def message_seen(self, request: Request, message_id: str) -> HTTPResponse:
+        """The owner has seen a message whose answer was refused as too deep (SEND-13)."""
+        return await self._seen(request, "reply_too_deep", message_id)
+
+    async def entry_seen(self, request: Request) -> HTTPResponse:
+        """The owner has seen any other entry of the Inbox's own."""
+        form = Form(request)
+        return await self._seen(request, form.get("kind"), form.get("ref"))
+
+    async def _seen(self, request: Request, kind: str, ref: str) -> HTTPResponse:
+        return await self._done(
+            Form(request),
+            "inbox",
+            lambda tx: inbox.seen(tx, kind=kind, ref=ref),
+            lambda _: url("inbox"),
+            lambda notice: self._pages.inbox(request, notice=notice),
+        )
+
+    # --- sessions ---
+
+    async def rename(self, request: Request, ref: str) -> HTTPResponse:
+        """A new title; the old one stays as an alias."""
+        form = Form(request)
+        title = form.get("title")
+        return await self._session(
+            request, form, ref, "rename", lambda tx: sessions.rename(tx, self._desk.relay, ref, title)
+        )
+
+    async def end(self, request: Request, ref: str) -> HTTPResponse:
+        """The owner says that a session is over."""
+        return await self._session(
+            request, Form(request), ref, "end", lambda tx: sessions.end(tx, self._desk.relay, ref)
+        )
+
+    async def unlink(self, request: Request, ref: str) -> HTTPResponse:
+        """The way out of a wrong link (LINK-20)."""
+        return await self._session(
+            request, Form(request), ref, "unlink", lambda tx: sessions.unlink(tx, self._desk.relay, ref)
+        )
+
+    async def _session(
+        self, request: Request, form: Form, ref: str, at: str, use_case: Callable[[Any], Outcome]
+    ) -> HTTPResponse:
+        return await self._done(
+            form,
+            at,
+            use_case,
+            lambda _: url("session", ref=ref),
+            lambda notice: self._pages.session(request, ref, notice=notice),
+        )
+
+    async def log_out(self, request: Request) -> HTTPResponse:
+        """Ends this browser's login."""
+        return self._desk.gate.log_out(request)
+
+
+def _as_refusal(answer: Answer) -> Answer:
+    # A sentence that elsewhere goes along with an answer has no status of its own.
+    if answer.status >= HTTPStatus.BAD_REQUEST:
+        return answer
+    return replace(answer, status=int(HTTPStatus.UNPROCESSABLE_ENTITY), error=True)

@@ -1,0 +1,120 @@
+"""The board's pages (page 70; routes: page 75, Board routes): which view each shows, and `register_board`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final
+
+from sanic import HTTPResponse, Request
+
+from relaybay.answers import Answer, word
+from relaybay.service import views, views_inbox, views_messages, views_sessions, views_tasks
+from relaybay.service.relay import Relay
+from relaybay.ui.actions import register_actions
+from relaybay.ui.assets import Assets
+from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, wants_json
+from relaybay.ui.paths import url
+from relaybay.ui.ports import Gatekeeper, Handler, RouteTable
+from relaybay.ui.render import Renderer
+
+_BOARD: Final = Page("board.html", "board", ("summary", "columns"))
+_INBOX: Final = Page("inbox.html", "inbox", ("entries",))
+_SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
+_SESSION: Final = Page("session.html", "sessions", ("session_facts", "session_mail", "timeline"))
+_MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
+_PROJECTS: Final = Page("projects.html", "projects", ("project_list",))
+_TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "comments", "task_messages", "timeline"))
+_JSON: Final = ".json"
+
+
+def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
+    """Adds the board: its pages with their `.json` twins, its forms, its static files, and `GET /login`."""
+    assets = Assets()
+    assets.register(routes)
+    pages = Pages(Desk(relay, gate, assets))
+    pages.register(routes)
+    register_actions(routes, pages)
+
+
+def refused(request: Request, answer: Answer) -> HTTPResponse:
+    """The page for a browser without a login: it names the command that makes one. For the gate."""
+    if wants_json(request):
+        return problem(answer)
+    return HTTPResponse(_stranger().render("stranger.html", {"answer": answer}), answer.status, content_type=HTML)
+
+
+@lru_cache(maxsize=1)
+def _stranger() -> Renderer:
+    return Renderer(Assets())
+
+
+class Pages:
+    """One method a page. A form that was refused shows its page again, with a notice."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def register(self, routes: RouteTable) -> None:
+        """Adds the routes."""
+        both: tuple[tuple[str, str, str, Handler], ...] = (
+            ("/", "/board.json", "board", self.board),
+            ("/inbox", "/inbox.json", "inbox", self.inbox),
+            ("/sessions", "/sessions.json", "sessions", self.sessions),
+            ("/messages", "/messages.json", "messages", self.messages),
+            ("/projects", "/projects.json", "projects", self.projects),
+        )
+        for path, twin, name, handler in both:
+            routes.op("GET", path, f"page_{name}", handler, door="board")
+            routes.op("GET", twin, f"page_{name}_json", handler, door="board")
+        # Their twins are told by the end of the last part: keys and refs have no dot.
+        routes.op("GET", "/sessions/<ref:str>", "page_session", self.session, door="board")
+        routes.op("GET", "/tasks/<key:str>", "page_task", self.task, door="board")
+        routes.op("GET", "/login", "page_login", self.login, door="open", head=False)
+
+    async def login(self, request: Request) -> HTTPResponse:
+        """Swaps the one-time code for a cookie; for a browser whose code is used up, a page that says so."""
+        response = self.desk.gate.log_in(request.args.get("code", ""))
+        if response.status == HTTPStatus.SEE_OTHER or "text/html" not in request.headers.get("accept", ""):
+            return response
+        return self.desk.refuse(request, word("http.login_code_used"))
+
+    async def board(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
+        """`/`."""
+        project = request.args.get("project", "")
+        address = url("board", project=project)
+        return await self.desk.show(request, _BOARD, views.board, address, "Board", notice=notice, project=project)
+
+    async def inbox(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
+        """`/inbox`."""
+        return await self.desk.show(request, _INBOX, views_inbox.inbox_page, url("inbox"), "Inbox", notice=notice)
+
+    async def sessions(self, request: Request) -> HTTPResponse:
+        """`/sessions`."""
+        view = views_sessions.session_list
+        return await self.desk.show(request, _SESSIONS, view, url("sessions"), "Sessions")
+
+    async def session(self, request: Request, ref: str, *, notice: Notice | None = None) -> HTTPResponse:
+        """`/sessions/S-12`."""
+        ref = ref.removesuffix(_JSON) if wants_json(request) else ref
+        view, address = views_sessions.session_page, url("session", ref=ref)
+        return await self.desk.show(request, _SESSION, view, address, ref, notice=notice, ref=ref)
+
+    async def messages(self, request: Request) -> HTTPResponse:
+        """`/messages`, by session, direction, state and task."""
+        given = {name: request.args.get(name, "") for name in ("session", "state", "task", "before")}
+        box, message = request.args.get("box", "all"), request.args.get("message", "")
+        address = url("messages", **given, box="" if box == "all" else box, message=message)
+        return await self.desk.show(
+            request, _MESSAGES, views_messages.message_list, address, "Messages", **given, box=box, message_id=message
+        )
+
+    async def projects(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
+        """`/projects`."""
+        return await self.desk.show(request, _PROJECTS, views.projects, url("projects"), "Projects", notice=notice)
+
+    async def task(self, request: Request, key: str, *, notice: Notice | None = None) -> HTTPResponse:
+        """`/tasks/KEY`."""
+        key = key.removesuffix(_JSON) if wants_json(request) else key
+        view, address = views_tasks.task_page, url("task", key=key)
+        return await self.desk.show(request, _TASK, view, address, key, notice=notice, task=key)

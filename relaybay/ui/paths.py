@@ -1,0 +1,48 @@
+"""The board's addresses, by name: templates and redirects write none of their own (page 75, Board routes)."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote, urlencode
+
+_PATHS: Final = {
+    "board": "/",
+    "board_json": "/board.json",
+    "inbox": "/inbox",
+    "inbox_seen": "/inbox/seen",
+    "sessions": "/sessions",
+    "session": "/sessions/{ref}",
+    "session_rename": "/sessions/{ref}/rename",
+    "session_end": "/sessions/{ref}/end",
+    "session_unlink": "/sessions/{ref}/unlink",
+    "messages": "/messages",
+    "message_seen": "/messages/{id}/seen",
+    "projects": "/projects",
+    "project_add": "/projects",
+    "task": "/tasks/{key}",
+    "task_create": "/tasks",
+    "task_comment": "/tasks/{key}/comments",
+    "task_replies_read": "/tasks/{key}/replies/read",
+    "task_bind": "/tasks/{key}/bind",
+    "task_status": "/tasks/{key}/status",
+    "task_steps": "/tasks/{key}/steps",
+    "comment_withdraw": "/comments/{id}/withdraw",
+    "log_out": "/logout",
+    "stream": "/api/v1/stream",
+}
+
+
+def url(name: str, /, _part: str = "", **values: str | None) -> str:
+    """The address `name`. Values that its path names fill it, the others make the query; empty ones are left out.
+
+    `_part` is the place on the page, without `#`.
+    """
+    path = _PATHS[name]
+    query = {}
+    for key, value in values.items():
+        if f"{{{key}}}" in path:
+            path = path.replace(f"{{{key}}}", quote(str(value), safe=""))
+        elif value:
+            query[key] = value
+    text = f"{path}?{urlencode(query)}" if query else path
+    return f"{text}#{quote(_part)}" if _part else text

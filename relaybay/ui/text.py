@@ -1,0 +1,109 @@
+"""Texts of others on a page: what nobody would see is made visible, and nothing in them is markup (page 70, Board).
+
+Pages get texts as the literals of TEXT-2; which characters are hidden is decided there and read off the escapes here,
+so the two cannot differ. Each text stands in an element that isolates its direction.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from markupsafe import Markup, escape
+
+from relaybay.rules.text import literal
+
+_PIECE: Final = re.compile(
+    r"\\u(?P<high>d[89ab][0-9a-f]{2})\\u(?P<low>d[c-f][0-9a-f]{2})"
+    r"|\\u(?P<code>[0-9a-f]{4})|\\(?P<short>.)|(?P<plain>[^\\]+)"
+)
+_SHORT: Final = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
+_CONTROLS: Final = {"r": 0x0D, "b": 0x08, "f": 0x0C}
+_SHOWN: Final = "<>&"
+
+
+def decoded(shown: str) -> str:
+    """The text that a literal stands for."""
+    return str(json.loads(shown))
+
+
+def decoded_line(line: str) -> str:
+    """The text that an escaped line stands for (TEXT-3). One that was never escaped is taken as it is."""
+    try:
+        return str(json.loads(f'"{line}"'))
+    except ValueError:
+        return line
+
+
+def _pieces(text: str) -> list[tuple[str, int]]:
+    """(plain text, 0) or ('', code point of a hidden character), in order."""
+    found: list[tuple[str, int]] = []
+    for match in _PIECE.finditer(literal(text)[1:-1]):
+        parts = match.groupdict()
+        if parts["plain"] is not None:
+            found.append((parts["plain"], 0))
+        elif parts["short"] is not None:
+            short = parts["short"]
+            found.append((_SHORT[short], 0) if short in _SHORT else ("", _CONTROLS[short]))
+        elif parts["code"] is not None:
+            code = int(parts["code"], 16)
+            found.append((chr(code), 0) if chr(code) in _SHOWN else ("", code))
+        else:
+            pair = (int(parts["high"], 16) - 0xD800 << 10) + int(parts["low"], 16) - 0xDC00
+            found.append(("", 0x10000 + pair))
+    return found
+
+
+def _runs(text: str) -> list[tuple[str, int, int]]:
+    """As `_pieces`, with equal hidden characters in a row counted: a page must not grow by what nobody can read."""
+    runs: list[tuple[str, int, int]] = []
+    for plain, code in _pieces(text):
+        if code and runs and runs[-1][1] == code:
+            runs[-1] = ("", code, runs[-1][2] + 1)
+        else:
+            runs.append((plain, code, 1))
+    return runs
+
+
+def _mark(code: int, count: int) -> str:
+    return f"U+{code:04X}" + (f" ×{count}" if count > 1 else "")
+
+
+def visible(text: str) -> Markup:
+    """The text as safe markup, each hidden character as a small sign with its number."""
+    out = [
+        Markup('<span class="hidden-char">{}</span>').format(_mark(code, count)) if code else escape(plain)
+        for plain, code, count in _runs(text)
+    ]
+    return Markup("").join(out)
+
+
+def plain(text: str) -> str:
+    """The same without markup, for places that hold none (options of a list, titles)."""
+    return "".join(f"[{_mark(code, count)}]" if code else part for part, code, count in _runs(text))
+
+
+def isolated(text: str) -> Markup:
+    """One line of somebody's text, its direction isolated."""
+    return Markup("<bdi>{}</bdi>").format(visible(text))
+
+
+def text_filter(shown: Any) -> Markup:
+    """Template filter: a literal as one line."""
+    return isolated(decoded(shown))
+
+
+def name_filter(line: Any) -> Markup:
+    """Template filter: an escaped name."""
+    return isolated(decoded_line(str(line)))
+
+
+def body_filter(shown: Any) -> Markup:
+    """Template filter: a message's body, plain, white space as it came; the style sheet keeps it."""
+    return Markup('<div class="body" dir="auto">{}</div>').format(visible(decoded(shown)))
+
+
+def option_filter(line: Any) -> str:
+    """Template filter: an escaped name where no markup can stand."""
+    return plain(decoded_line(str(line)))
