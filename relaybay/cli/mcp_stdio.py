@@ -43,13 +43,13 @@ Id = str | int
 
 @dataclass
 class _Call:
-    """A request in flight."""
+    """A request in flight. `sock` is kept, because the library lets go of it once it has the response's head."""
 
     id: Id
     method: str
     modern: bool
     cancelled: bool = False
-    connection: http.client.HTTPConnection | None = None
+    sock: socket.socket | None = None
     thread: threading.Thread | None = None
 
 
@@ -115,56 +115,61 @@ class Forwarder:
             self._error(call.id, INVALID_REQUEST, word("cli.mcp_busy", calls_max=CALLS_MAX))
             return
         if call.method == "initialize":
-            # What was agreed before no longer counts, and the next message needs what is agreed now.
-            self._version = ""
-            self._carry(line, message, call)
-            return
-        call.thread = threading.Thread(target=self._carry, args=(line, message, call), daemon=True)
-        call.thread.start()
-
-    def _carry(self, line: bytes, message: Mapping[str, Any], call: _Call) -> None:
+            self._version = ""  # What was agreed before does not hold for the message that agrees anew.
         try:
-            answered = self._exchange(line, message, call)
+            # Sent from here, so that nothing that comes after it, such as its cancel, can overtake it.
+            connection = self._send(line, message)
+        except (OSError, http.client.HTTPException) as error:
+            self._forget(call)
+            self._error(call.id, SERVER_ERROR, word("cli.mcp_unreachable", why=_why(error)))
+            return
+        call.sock = connection.sock
+        call.thread = threading.Thread(target=self._receive, args=(connection, call), daemon=True)
+        call.thread.start()
+        if call.method == "initialize":
+            call.thread.join()  # The next message needs what is agreed now.
+
+    def _receive(self, connection: http.client.HTTPConnection, call: _Call) -> None:
+        try:
+            answered = self._exchange(connection, call)
             why = "" if answered else "it ended the stream without an answer"
         except (OSError, http.client.HTTPException, ValueError) as error:
-            why = str(error) or type(error).__name__
+            why = _why(error)
         finally:
-            with self._lock:
-                self._calls.pop(call.id, None)
+            self._forget(call)
+            connection.close()
         if why and not call.cancelled:
             self._error(call.id, SERVER_ERROR, word("cli.mcp_unreachable", why=why))
 
-    def _exchange(self, line: bytes, message: Mapping[str, Any], call: _Call) -> bool:
-        """One request and all that comes back for it. True when its answer was among that."""
-        connection = self._send(line, message)
+    def _forget(self, call: _Call) -> None:
         with self._lock:
-            call.connection = connection
-        try:
-            response = connection.getresponse()
-            kind = (response.getheader("content-type") or "").partition(";")[0].strip().lower()
-            if kind == "text/event-stream":
-                return self._pass_on((data for data in _events(response)), call)
-            content = response.read()
-            if kind == "application/json":
-                return self._pass_on([content], call)
-            self._error(call.id, SERVER_ERROR, word("cli.mcp_refused", why=_reason(response.status, content)))
-            return True
-        finally:
-            connection.close()
+            del self._calls[call.id]
+
+    def _exchange(self, connection: http.client.HTTPConnection, call: _Call) -> bool:
+        """All that comes back for one request. True when its answer was among that."""
+        response = connection.getresponse()
+        kind = (response.getheader("content-type") or "").partition(";")[0].strip().lower()
+        if kind == "text/event-stream":
+            return self._pass_on(_events(response), call)
+        content = response.read()
+        if kind == "application/json":
+            return self._pass_on([content], call)
+        self._error(call.id, SERVER_ERROR, word("cli.mcp_refused", why=_reason(response.status, content)))
+        return True
 
     def _pass_on(self, texts: Iterable[bytes], call: _Call) -> bool:
         for text in texts:
             message = json.loads(text)
             if not isinstance(message, dict):
-                raise TypeError("the answer is no JSON-RPC message")
+                raise ValueError("the answer is no JSON-RPC message")  # noqa: TRY004 - what came is at fault, not us.
             answer = "result" in message or "error" in message
             if answer:
                 if message.get("id") is None:
                     # Refused before its id was read: only the transport knows whose it is.
                     message["id"] = call.id
                     text = json.dumps(message).encode()  # noqa: PLW2901
-                if call.method == "initialize" and "result" in message:
-                    self._version = str(message["result"].get("protocolVersion", ""))
+                if call.method == "initialize":
+                    self._version = _agreed(message)
             if not call.cancelled:
                 self._write(text if b"\n" not in text else json.dumps(message).encode())
             if answer:
@@ -180,10 +185,9 @@ class Forwarder:
                 # A late cancel finds nothing: in the new era there is nobody to tell.
                 return call is None and bool(_own_version(message))
             call.cancelled = True
-            connection = call.connection
-        if connection is not None and connection.sock is not None:
-            with contextlib.suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
+        if call.sock is not None:
+            with contextlib.suppress(OSError):  # It may have ended by itself just now.
+                call.sock.shutdown(socket.SHUT_RDWR)
         return True
 
     # --- the wire ---
@@ -216,7 +220,8 @@ class Forwarder:
         return headers
 
     def _write(self, text: bytes) -> None:
-        with self._lock:
+        # A client that went away wants no answer; the end of its input ends us.
+        with self._lock, contextlib.suppress(BrokenPipeError):
             self._out.write(text.strip() + b"\n")
             self._out.flush()
 
@@ -230,6 +235,13 @@ def _own_version(message: Mapping[str, Any]) -> str:
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(PROTOCOL_META) if isinstance(meta, dict) else None
+    return version if isinstance(version, str) and _PLAIN.fullmatch(version) else ""
+
+
+def _agreed(answer: Mapping[str, Any]) -> str:
+    """The version that `initialize` agreed on; empty when it did not, or in no form that a header can carry."""
+    result = answer.get("result")
+    version = result.get("protocolVersion") if isinstance(result, dict) else None
     return version if isinstance(version, str) and _PLAIN.fullmatch(version) else ""
 
 
@@ -252,6 +264,10 @@ def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
             data = []
             if text:
                 yield text
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _reason(status: int, content: bytes) -> str:

@@ -66,8 +66,8 @@ def serving(home: Path):
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = handle_call  # noqa: N815 - the library's names.
-        do_POST = handle_call  # noqa: N815
+        do_GET = handle_call
+        do_POST = handle_call
 
     class Server(socketserver.ThreadingUnixStreamServer):
         daemon_threads = True

@@ -428,3 +428,21 @@ def test_doctor_deep_checks_the_database(asked, paths):
     assert {c["name"]: c["ok"] for c in asked("doctor", "--deep")[1]["checks"]}["integrity"] is True
     damaged(paths.database)
     assert {c["name"]: c["ok"] for c in asked("doctor", "--deep")[1]["checks"]}["integrity"] is False
+
+
+# --- conformance ---
+
+
+@pytest.mark.spec("90")
+def test_conformance_runs_the_report_of_the_tree_and_hands_on_how_it_ended(asked, paths, tmp_path, monkeypatch):
+    tree = tmp_path / "tree"
+    (tree / "relaybay").mkdir(parents=True)
+    monkeypatch.setattr("relaybay.__file__", str(tree / "relaybay" / "__init__.py"))
+    code, document = asked("conformance")
+    assert (code, document["error"]["code"]) == (1, "source_tree_needed")
+    report = tree / "tests" / "conformance" / "report.py"
+    report.parent.mkdir(parents=True)
+    report.write_text("import sys; print('told'); sys.exit(sys.argv[1:] != ['--write'])")
+    assert asked("conformance") == (0, {"v": 1, "ok": True, "file": str(tree / "docs" / "conformance.md")})
+    report.write_text("import sys; sys.exit(3)")
+    assert asked("conformance")[0] == 1
