@@ -1,42 +1,31 @@
-"""The only module that opens a connection: bind, pragmas, the writer thread with group commit, readers, the lock.
+"""The only module that opens a connection: bind, pragmas, the lock on the folder, the writer's thread and the readers.
 
-One thread writes. It takes what waits in its queue, up to a bound, carries the *sql* units out in one transaction, each
-in a SAVEPOINT of its own, and commits once (group commit); an *orm* unit, which touches Pony entities, runs in a
-transaction alone, since a savepoint does not undo Pony's identity map (measured: an undone entity was committed).
-A caller gets its answer when the commit is on disk, not before.
+Readers have connections that cannot write, and each read is one snapshot. Pony's queries run there too, on the same
+connection and in the same snapshot. How writes are carried out is `writer.py`.
 """
 
 from __future__ import annotations
 
 import logging
-import queue
+import os
+import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
-from pony.orm import Database, OrmError, commit, db_session, rollback
+from pony.orm import Database, db_session
 
-from relaybay.domain import Outcome
-from relaybay.errors import StoreError, StoreLocked, StoreNewer, StoreReadOnly, StoreUnavailable
+from relaybay.errors import StoreLocked, StoreNewer, StoreUnavailable
 from relaybay.specs import limit
-from relaybay.store import entities, sqlite
-from relaybay.store.migrations import STEPS
+from relaybay.store import entities, migrations, sqlite
 from relaybay.store.transaction import Tx
+from relaybay.store.writer import Lane, Unit, Writer
 
 T = TypeVar("T")
-Lane = Literal["sql", "orm"]
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Unit:
-    work: Callable[[Tx], Any]
-    lane: Lane
-    future: Future[Any]
 
 
 class Committed:
@@ -50,7 +39,7 @@ class Committed:
 class Store:
     """One database: SQLite file `path`. `clock` gives microseconds; `on_commit` hears of every commit.
 
-    Raises StoreLocked when another server has the folder, StoreNewer, StoreReadOnly, StoreFull.
+    Raises StoreLocked when another server has the folder, StoreNewer, StoreReadOnly, StoreFull, StoreUnavailable.
     """
 
     def __init__(
@@ -59,16 +48,15 @@ class Store:
         clock: Callable[[], int],
         on_commit: Callable[[Committed, Tx], None] | None = None,
     ) -> None:
-        self.path = path
-        self._clock = clock
+        # Absolute, or Pony would look for it beside its caller's file, and the lock would stand somewhere else.
+        self.path = path.absolute()
         self.on_commit = on_commit
-        self._lock = FileLock(path.parent / "lock", mode=0o600)
-        self._units: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
+        self._clock = clock
+        # Whichever thread opens or closes the store, it is the process that holds the folder.
+        self._lock = FileLock(self.path.parent / "lock", mode=0o600, thread_local=False)
         self._local = threading.local()
-        self._opened: list[Any] = []
+        self._opened: list[sqlite3.Connection] = []
         self._opened_lock = threading.Lock()
-        self._closed = False
-        self._failed: StoreError | None = None
         self._take_folder()
         try:
             self.db: Database = entities.define()
@@ -78,8 +66,7 @@ class Store:
             self._lock.release()
             raise
         self._readers = ThreadPoolExecutor(limit("reader_threads"), thread_name_prefix="reader")
-        self._writer = threading.Thread(target=self._write_loop, name="writer", daemon=True)
-        self._writer.start()
+        self._writer = Writer(self.db, clock, self._committed, self._close_readers)
 
     # -- opening ---------------------------------------------------------------------------------------------
 
@@ -90,7 +77,7 @@ class Store:
         except Timeout:
             raise StoreLocked(str(self.path.parent)) from None
         except OSError as error:
-            raise StoreReadOnly(f"{self.path.parent}: {error.strerror}") from error
+            raise sqlite.named_file_error(error) from error
 
     def _bind(self) -> None:
         try:
@@ -99,171 +86,102 @@ class Store:
             with db_session(immediate=True):
                 self._migrate(Tx(self.db.get_connection(), self._clock()))
             self.db.generate_mapping(create_tables=False, check_tables=True)
-        except StoreError:
-            raise
+        except OSError as error:
+            raise sqlite.named_file_error(error) from error
         except Exception as error:
-            raise sqlite.named(error) or error from error
+            named = sqlite.named(error)
+            if named is None:
+                raise
+            raise named from error
+        finally:
+            # Pony's connections belong to threads, and this thread writes no more.
+            if self.db.provider is not None:
+                self.db.disconnect()
 
     def _migrate(self, tx: Tx) -> None:
+        """Brings the schema up to date in the one transaction of `tx`: killed at any step, the file is as it was."""
         tx.run("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
         have = tx.value("SELECT version FROM schema_version")
+        steps = migrations.STEPS
         if have is None:
             have = 0
             tx.run("INSERT INTO schema_version (version) VALUES (0)")
-        if have > len(STEPS):
-            raise StoreNewer(f"schema {have}, this program knows {len(STEPS)}")
-        for number in range(have, len(STEPS)):
-            for statement in STEPS[number]:
+        if have > len(steps):
+            raise StoreNewer(f"schema {have}, this program knows {len(steps)}")
+        if 0 < have < len(steps):
+            self._back_up_first(have)
+        for number in range(have, len(steps)):
+            for statement in steps[number]:
                 tx.run(statement.format(**sqlite.WORDS))
             tx.run("UPDATE schema_version SET version = ?", number + 1)
+
+    def _back_up_first(self, have: int) -> None:
+        """Keeps the file, as the older program left it, beside the new one. It gets its name when it is whole."""
+        kept = self.path.with_name(f"{self.path.stem}.schema-{have}{self.path.suffix}")
+        aside = kept.with_name(f".{kept.name}")
+        aside.unlink(missing_ok=True)
+        aside.touch(mode=0o600)
+        sqlite.back_up(self.path, aside)
+        aside.replace(kept)
+        log.info("the database as it was before the new schema is kept as %s", kept)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
     def submit(self, work: Callable[[Tx], T], lane: Lane = "sql") -> Future[T]:
-        """Queues one use case for the writer thread. The future is done when its commit is on disk."""
+        """Queues one use case for the writer thread. The future is done when its commit is on disk.
+
+        Cancelled before the writer took it up, the use case is left out; afterwards it can't be cancelled any more.
+        """
         future: Future[T] = Future()
-        if self._closed or self._failed:
-            future.set_exception(self._failed or StoreUnavailable("the store is closed"))
-        else:
-            self._units.put(_Unit(work, lane, future))
+        self._writer.put(Unit(work, lane, future))
         return future
 
     def write(self, work: Callable[[Tx], T], lane: Lane = "sql") -> T:
         """As `submit`, and waits."""
         return self.submit(work, lane).result()
 
-    def _write_loop(self) -> None:
-        most = limit("group_commit_units_max")
-        carried: _Unit | None = None
-        while True:
-            unit = carried or self._units.get()
-            carried = None
-            if unit is None:
-                break
-            group = [unit]
-            while unit.lane == "sql" and len(group) < most:
-                try:
-                    following = self._units.get_nowait()
-                except queue.Empty:
-                    break
-                if following is None or following.lane != "sql":
-                    carried = following
-                    if following is None:
-                        self._units.put(None)
-                    break
-                group.append(following)
-            self._carry_out(group)
-
-    def _carry_out(self, group: list[_Unit]) -> None:
-        done: list[tuple[_Unit, Any, BaseException | None, Tx]] = []
-        try:
-            with db_session(immediate=True):
-                connection = self.db.get_connection()
-                for unit in group:
-                    tx = Tx(connection, self._clock())
-                    try:
-                        result = self._run_alone(unit, tx) if unit.lane == "orm" else self._run_saved(unit, tx)
-                    except StoreError:
-                        raise
-                    except Exception as error:  # noqa: BLE001 - it is handed to the caller, whose unit it was.
-                        done.append((unit, None, error, tx))
-                    else:
-                        done.append((unit, result, None, tx))
-                commit()
-        except Exception as error:  # noqa: BLE001 - the whole group failed; each caller hears of it.
-            self._fail(group, error)
-            return
-        self._tell(done)
-
-    def _run_saved(self, unit: _Unit, tx: Tx) -> Any:
-        tx.run("SAVEPOINT unit")
-
-        def undo() -> None:
-            tx.run("ROLLBACK TO SAVEPOINT unit")
-
-        try:
-            result = unit.work(tx)
-            tx.finish(undo, result)
-        except Exception as error:
-            named = sqlite.named(error)
-            if named is not None:
-                raise named from error
-            undo()
-            tx.run("RELEASE SAVEPOINT unit")
-            tx.forget()
-            raise
-        tx.run("RELEASE SAVEPOINT unit")
-        return result
-
-    def _run_alone(self, unit: _Unit, tx: Tx) -> Any:
-        try:
-            result = unit.work(tx)
-            if isinstance(result, Outcome) and result.refusal is not None:
-                rollback()
-            tx.finish(lambda: None, result)
-        except Exception as error:
-            rollback()
-            tx.forget()
-            raise sqlite.named(error) or error from error
-        return result
-
-    def _fail(self, group: list[_Unit], error: BaseException) -> None:
-        cause: BaseException = error
-        if isinstance(error, OrmError) and error.__cause__ is not None:
-            cause = error.__cause__
-        named = cause if isinstance(cause, StoreError) else sqlite.named(cause)
-        if isinstance(named, StoreUnavailable):
-            # After a failed write or fsync nobody knows what is on disk: stop, rather than promise (FLT-4).
-            self._failed = named
-        log.error("a commit failed: %s", error)
-        for unit in group:
-            unit.future.set_exception(named or error)
-
-    def _tell(self, done: list[tuple[_Unit, Any, BaseException | None, Tx]]) -> None:
+    def _committed(self, done: Sequence[Tx]) -> None:
         news = Committed()
-        for _unit, _result, _error, tx in done:
+        for tx in done:
             news.touched |= tx.touched
             news.events += tx.events
         if self.on_commit is not None and (news.touched or news.events):
-            try:
-                self.on_commit(news, self._reading())
-            except Exception:
-                # What is kept in memory is then behind, never wrong on disk; the callers' answers still stand.
-                log.exception("after a commit")
-        for unit, result, error, tx in done:
-            for action in tx.followers():
-                action()
-            if error is not None:
-                unit.future.set_exception(error)
-            else:
-                unit.future.set_result(result)
+            self.on_commit(news, Tx(self._connection(), self._clock()))
 
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def _reading(self) -> Tx:
-        # Pony opens a write transaction for raw SQL, so readers have connections of their own, which cannot write.
-        connection = getattr(self._local, "connection", None)
+    def _connection(self) -> sqlite3.Connection:
+        """This thread's own for reading: Pony would open a write transaction even for a query in plain SQL."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = sqlite.reader(self.path)
             with self._opened_lock:
                 self._opened.append(connection)
-        return Tx(connection, self._clock())
+        return connection
 
     def _read(self, work: Callable[[Tx], T]) -> T:
-        tx = self._reading()
-        tx.run("BEGIN")
+        connection, pool = self._connection(), self.db.provider.pool
+        # Pony takes a thread's connection out of its pool. With this one in there its queries see the same snapshot.
+        pool.con, pool.pid = connection, os.getpid()
+        connection.execute("BEGIN")
         try:
-            return work(tx)
+            with db_session:
+                return work(Tx(connection, self._clock(), model=self.db))
         finally:
-            tx.run("ROLLBACK")
+            if pool.con is not connection:
+                # After an error of the database Pony has closed it.
+                self._local.connection = None
+            elif connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     def submit_read(self, work: Callable[[Tx], T]) -> Future[T]:
         """Runs a query in one snapshot on a reader thread."""
-        if self._closed:
+        try:
+            return self._readers.submit(self._read, work)
+        except RuntimeError:
             future: Future[T] = Future()
             future.set_exception(StoreUnavailable("the store is closed"))
             return future
-        return self._readers.submit(self._read, work)
 
     def read(self, work: Callable[[Tx], T]) -> T:
         """As `submit_read`, and waits."""
@@ -271,15 +189,13 @@ class Store:
 
     # -- closing ---------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Carries out what is queued, then lets the folder go. Safe to call twice."""
-        if self._closed:
-            return
-        self._closed = True
-        self._units.put(None)
-        self._writer.join()
-        self._readers.shutdown()
+    def _close_readers(self) -> None:
+        """Before the writer's own connection goes: the last to close has to be able to put the log into the file."""
         for connection in self._opened:
             connection.close()
-        self.db.disconnect()
+
+    def close(self) -> None:
+        """Carries out what is queued, then lets the folder go. Safe to call twice."""
+        self._readers.shutdown()
+        self._writer.close()
         self._lock.release()

@@ -94,6 +94,17 @@ def waiting(tx: Tx, recipient_id: int, states: Sequence[str], most: int = -1) ->
     return _mails(tx, f"WHERE d.recipient_id = ? AND d.state IN ({marks}) ORDER BY d.id{end}", recipient_id, *states)
 
 
+def may_block(tx: Tx, recipient_id: int, blocks_max: int, most: int) -> list[Mail]:
+    """What a row has `sent` or `delivered` with fewer Stop blocks than that, oldest first (table STOP)."""
+    return _mails(
+        tx,
+        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND d.stop_blocks < ? ORDER BY d.id LIMIT ?",
+        recipient_id,
+        blocks_max,
+        most,
+    )
+
+
 def counts(tx: Tx, recipient_id: int) -> dict[str, int]:
     """How many deliveries a row has per state."""
     return {
@@ -180,8 +191,8 @@ def own_words(tx: Tx, recipient_id: int, hook_id: str) -> list[Mail]:
     """Open deliveries to a row of what was sent, verified, over this hook id (MOVE-12)."""
     return _mails(
         tx,
-        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND m.sender_hook_id = ? AND m.sender_verified = 1"
-        " ORDER BY d.id",
+        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND m.sender_hook_id = ?"
+        " AND m.sender_verified = 1 ORDER BY d.id",
         recipient_id,
         hook_id,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,20 @@ BUSY_MS = 5_000
 #: WAL with FULL: an acknowledgement is given only when the commit is on disk (page 80, Store).
 PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON")
 
+#: The last eight bits of a result code say the kind of error, the others only more of it.
+_PRIMARY = 0xFF
+_NAMES: dict[int, type[StoreError]] = {
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_READONLY: StoreReadOnly,
+    sqlite3.SQLITE_CANTOPEN: StoreReadOnly,
+    sqlite3.SQLITE_PERM: StoreReadOnly,
+    sqlite3.SQLITE_IOERR: StoreUnavailable,
+    sqlite3.SQLITE_CORRUPT: StoreUnavailable,
+    sqlite3.SQLITE_NOTADB: StoreUnavailable,
+    sqlite3.SQLITE_BUSY: StoreUnavailable,
+}
+_FATAL = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
 
 def prepare(connection: Any) -> None:
     """Sets the pragmas on a new connection."""
@@ -23,28 +38,60 @@ def prepare(connection: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
+def _read_only(path: Path) -> str:
+    """The URI of a file that is only read; a path may hold any character."""
+    return f"{path.absolute().as_uri()}?mode=ro"
+
+
 def reader(path: Path) -> Any:
     """A connection that can only read, for one reader thread; closed by whoever closes the store."""
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(_read_only(path), uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+    # As on Pony's own connections, so that a query finds the same rows wherever it runs.
+    connection.execute("PRAGMA case_sensitive_like=ON")
     return connection
 
 
-def named(error: BaseException) -> StoreError | None:
-    """The store's own name for a SQLite error, or None when it is a programmer's error and must be seen as one."""
-    text = str(error).lower()
-    if "disk is full" in text or "no space left" in text:
-        return StoreFull(str(error))
-    if "readonly" in text or "read-only" in text or "unable to open database" in text:
-        return StoreReadOnly(str(error))
-    if "disk i/o error" in text or "malformed" in text or "not a database" in text:
-        return StoreUnavailable(str(error))
+def _raised(error: BaseException | None) -> sqlite3.Error | None:
+    """SQLite's own error in what Pony made of it."""
+    while error is not None:
+        if isinstance(error, sqlite3.Error):
+            return error
+        wrapped = getattr(error, "exceptions", None) or [(None, getattr(error, "original_exc", None))]
+        error = wrapped[0][1] or error.__cause__
     return None
+
+
+def _code(error: BaseException) -> int:
+    """SQLite's primary result code, 0 when the error is not SQLite's."""
+    return int(getattr(_raised(error), "sqlite_errorcode", 0)) & _PRIMARY
+
+
+def named(error: BaseException) -> StoreError | None:
+    """The store's own name for a SQLite error, or None when it is a programmer's error and must be seen as one.
+
+    The result code decides, never the text: an error's text may quote what somebody wrote.
+    """
+    kind = _NAMES.get(_code(error))
+    return None if kind is None else kind(str(_raised(error)))
+
+
+def ends_all(error: BaseException) -> bool:
+    """Whether nobody knows what is on disk after this error, or the file is damaged: nothing more may be promised."""
+    return _code(error) in _FATAL
+
+
+def named_file_error(error: OSError) -> StoreError:
+    """The store's own name for what the system says of the folder or the file."""
+    text = f"{error.filename or 'the data folder'}: {error.strerror or error}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFull(text)
+    return StoreUnavailable(text) if error.errno == errno.EIO else StoreReadOnly(text)
 
 
 def back_up(source: Path, target: Path) -> None:
     """Copies a database that may be in use, page by page, from a fresh connection. `target` must not exist."""
-    reader = sqlite3.connect(f"file:{source}?mode=ro", uri=True)
+    reader = sqlite3.connect(_read_only(source), uri=True)
     writer = sqlite3.connect(target)
     try:
         reader.backup(writer)
@@ -56,7 +103,7 @@ def back_up(source: Path, target: Path) -> None:
 def problems(path: Path) -> list[str]:
     """What SQLite's own check finds wrong with a file; an empty list when nothing."""
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        connection = sqlite3.connect(_read_only(path), uri=True)
         try:
             rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
             rows += [f"foreign key of {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
@@ -69,7 +116,7 @@ def problems(path: Path) -> list[str]:
 
 def schema_of(path: Path) -> int:
     """The schema number of a file that no server has open."""
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    connection = sqlite3.connect(_read_only(path), uri=True)
     try:
         return int(connection.execute("SELECT version FROM schema_version").fetchone()[0])
     finally:

@@ -18,8 +18,9 @@ Row = tuple[Any, ...]
 class Tx:
     """One unit's view of the store. `now` is the time at which the unit began (microseconds since the epoch)."""
 
-    def __init__(self, connection: Any, now: int, marker: str = "?") -> None:
+    def __init__(self, connection: Any, now: int, marker: str = "?", model: Any = None) -> None:
         self._cursor = connection.cursor()
+        self._model = model
         self._marker = marker
         self.now = now
         self.touched: set[int] = set()
@@ -70,6 +71,14 @@ class Tx:
         """Sets columns of the row with this numeric key."""
         sets = ", ".join(f"{name} = ?" for name in values)
         self._execute(f"UPDATE {table} SET {sets} WHERE id = ?", [*values.values(), key])  # noqa: S608
+
+    @property
+    def model(self) -> Any:
+        """Pony's entities (`tx.model.Project`), for reads and for units of the orm lane. The sql lane has none: there
+        several units share one transaction, and Pony would keep for the next what was undone for the last.
+        """
+        assert self._model is not None, "Pony's entities belong to reads and to the orm lane"
+        return self._model
 
     def emit(self, type_: str, **data: Any) -> None:
         """Adds an event to the feed. Events carry names, ids, marks and reasons, never a text or a hook id."""
