@@ -13,6 +13,9 @@ from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
 
 
+STDERR = 2  # The descriptor: what a child process writes to.
+
+
 @click.command("conformance")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def conformance_command(as_json: bool) -> int:
@@ -22,7 +25,7 @@ def conformance_command(as_json: bool) -> int:
         raise failure("cli.source_tree_needed", exits.FAILED)
     words = [sys.executable, "-m", "tests.conformance.report", "--write"]
     # Its own words are for a person: with --json stdout is ours alone.
-    done = subprocess.run(words, cwd=tree, check=False, stdout=sys.stderr if as_json else None)  # noqa: S603
+    done = subprocess.run(words, cwd=tree, check=False, stdout=STDERR if as_json else None)  # noqa: S603
     if as_json:
         output.document({"ok": done.returncode == 0, "file": str(tree / "docs" / "conformance.md")})
     return exits.FAILED if done.returncode else 0
