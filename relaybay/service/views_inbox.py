@@ -8,7 +8,7 @@ from relaybay.domain import Outcome
 from relaybay.service import inbox
 from relaybay.service.relay import Relay
 from relaybay.service.views_messages import message
-from relaybay.store import messages
+from relaybay.store import comments, messages
 from relaybay.store.transaction import Tx
 
 
@@ -19,7 +19,8 @@ def inbox_page(tx: Tx, relay: Relay) -> Outcome:
 
 
 def _entry(tx: Tx, relay: Relay, entry: dict[str, Any]) -> dict[str, Any]:
-    if entry["kind"] != "reply_too_deep":
-        return entry
-    mail = messages.get(tx, entry["ref"])
+    if entry["kind"] == "reply":
+        reply = comments.get(tx, entry["ref"])
+        return entry | {"verified": reply is not None and bool(reply.author_verified)}
+    mail = messages.get(tx, entry["ref"]) if entry["kind"] == "reply_too_deep" else None
     return entry | ({"message": message(tx, relay, mail)} if mail is not None else {})

@@ -1,4 +1,5 @@
 """The board's own style, scripts and icon: read once at start, under an address that changes with any of them."""
+
 from __future__ import annotations
 
 import hashlib
