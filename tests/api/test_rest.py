@@ -292,6 +292,41 @@ def test_a_silent_stream_pings(tmp_path, socket_path) -> None:
 
 
 @pytest.mark.spec("70")
+def test_the_stream_says_a_thing_once_and_ends_with_the_server(tmp_path, socket_path) -> None:
+    one = serve(tmp_path, socket_path=socket_path, ping_seconds=0.3)
+    try:
+        told = pieces(one, 4, lambda: one.post("tasks", project="shop", title="t"))
+        assert [piece.startswith("event: changed") for piece in told[1:]].count(True) == 1
+        with one.owner.connect() as connection:
+            head = f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nX-Relaybay-Owner: {one.keys.owner_key}\r\n\r\n"
+            connection.sendall(head.encode())
+            wait_for(lambda: one.commits.count >= 1)
+            begun = time.monotonic()
+            one.server.stop()
+            assert time.monotonic() - begun < 3
+            data = b""
+            while part := connection.recv(4096):
+                data += part
+            assert data.endswith(b"0\r\n\r\n"), data[-40:]
+    finally:
+        stop(one)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:{port}"])
+@pytest.mark.spec("75")
+def test_tools_are_served_over_the_unix_socket_too(served, host: str) -> None:
+    """What a client over stdio is connected through."""
+    headers = {"Authorization": f"Bearer {served.keys.token}", "Accept": "application/json, text/event-stream"}
+    wire = Wire(
+        served.owner.address, {**headers, "Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25"}
+    )
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    answer = wire.request("POST", "/mcp", body=body, host=host.format(port=served.server.port))
+    assert answer.status == 200, answer.body
+    assert b"task_bind_session" in answer.body
+
+
+@pytest.mark.spec("70")
 def test_metrics_are_numbers_alone(served) -> None:
     served.post("sessions", desktop="d", title="a secret title")
     served.call("auto", "message_send", session="a", to="a secret title", body="b")
