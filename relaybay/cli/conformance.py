@@ -12,7 +12,6 @@ import relaybay
 from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
 
-
 STDERR = 2  # The descriptor: what a child process writes to.
 
 
