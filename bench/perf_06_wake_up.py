@@ -110,6 +110,8 @@ def run(full: bool) -> list[Figure]:
             message = wire.tool_result(wire.body_of(wire.receive(connection)))
             if message["message_id"].encode() not in text:
                 raise wire.Unexpected(f"the wait did not carry {message['message_id']}: {text!r}")
+            # Unread, it would keep the next turn from ending (DLV-3), and the session would not be idle.
+            session.acknowledge(connection, message_id=message["message_id"])
             began = time.perf_counter()
             wire.exchange(bare, row)
             wire.exchange(bare, row)

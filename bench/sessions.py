@@ -57,10 +57,10 @@ class Session:
         )
         return use
 
-    def link(self, connection: socket.socket) -> None:
-        """Makes it known exactly: one call that its hooks vouch for."""
+    def acknowledge(self, connection: socket.socket, **message: str) -> None:
+        """One call of `message_ack` that its hooks vouch for; without a message it does no more than link."""
         use = self.prove(connection, "message_ack")
-        wire.tool_result(wire.exchange(connection, self.server.tool("message_ack", use)))
+        wire.tool_result(wire.exchange(connection, self.server.tool("message_ack", use, **message)))
 
 
 def linked(server: Relaybay, connection: socket.socket, number: int, prefix: str) -> list[Session]:
@@ -68,7 +68,7 @@ def linked(server: Relaybay, connection: socket.socket, number: int, prefix: str
     made = [Session(server, f"{prefix}-{n}") for n in range(number)]
     for session in made:
         session.start(connection)
-        session.link(connection)
+        session.acknowledge(connection)
     return made
 
 
