@@ -45,8 +45,11 @@ def _counted(effect: str, before: Mail | CommentRow, now: int) -> dict[str, Any]
 
 def _columns(result: Step, before: Mail | CommentRow, now: int) -> dict[str, Any]:
     """The columns that a Step of either machine sets, without those only one of them has."""
-    columns: dict[str, Any] = {"state": result.state} if result.kind == "move" else {}
+    # A reason speaks of the state it came with; every move out of that state clears it.
+    columns: dict[str, Any] = {"state": result.state, "reason_code": ""} if result.kind == "move" else {}
     for effect in result.effects:
+        if effect.startswith("reason:"):
+            columns["reason_code"] = effect.removeprefix("reason:")
         if effect.startswith("read_how:"):
             columns["read_how"] = effect.removeprefix("read_how:")
         columns |= _CLEARED.get(effect) or _counted(effect, before, now)

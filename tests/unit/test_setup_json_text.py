@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from relaybay.setup import json_read, json_text
@@ -69,20 +69,28 @@ def test_an_edit_changes_only_its_own_place(text, data):
     assert json_text.replace(replaced, (*path, key), ENTRY) == replaced
 
 
+def _only_objects_on(value, path):
+    """Whether every place before the last is an object, or is missing. An empty array, 0 or null is there, too."""
+    for key in path:
+        if not isinstance(value, dict):
+            return False
+        if key not in value:
+            return True
+        value = value[key]
+    return True
+
+
+@example("[]", ["a"])
+@example("null", ["a"])
+@example('{"a": 0}', ["a", "b"])
 @given(documents(), st.lists(st.text(max_size=4), min_size=1, max_size=4))
 def test_missing_objects_are_made_on_the_way(text, keys):
     path = tuple(keys)
     value = json_read.parse(text)
-    if any(not isinstance(json_read.get(value, path[:n]) or {}, dict) for n in range(len(path))):
+    if not _only_objects_on(value, path):
         with pytest.raises(json_read.WrongShapeError):
             json_text.set_at(text, path, ENTRY)
         return
-    assume(
-        all(
-            json_read.get(value, path[:n]) is not None or path[n - 1] not in (json_read.get(value, path[: n - 1]) or {})
-            for n in range(1, len(path))
-        )
-    )
     after, made = json_text.set_at(text, path, ENTRY)
     assert json_read.same(json_read.get(json_read.parse(after), path), ENTRY)
     for pointer in made:
