@@ -6,6 +6,7 @@ import os
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.conformance.record import (
     pytest_addoption,
@@ -15,6 +16,17 @@ from tests.conformance.record import (
 )
 
 __all__ = ["missing", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure", "pytest_sessionfinish"]
+
+# Times are figures of bench/, never of a test: a busy machine must not fail one. The build server draws the same
+# examples each time, so that a landing does not hang on luck; everybody else draws new ones.
+settings.register_profile(
+    "quick",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
+)
+settings.load_profile("quick")
 
 
 def missing(part: str, reason: str) -> NoReturn:
