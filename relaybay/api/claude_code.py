@@ -22,13 +22,22 @@ CLIENT: Final = "claude-code"
 _TEXT_CHARS_MAX: Final = 4_096
 _HEADER: Final = "x-relaybay-"
 _DIGITS_MAX: Final = 18
+_WORD_CHARS_MAX: Final = 64
+_TO_CHARS_MAX: Final = 256
 
 
 def _text(body: dict[str, Any], name: str) -> str:
+    # Half a surrogate pair, which JSON can carry and no store can, is not printable.
     value = body.get(name)
     if not isinstance(value, str) or len(value) > _TEXT_CHARS_MAX or not value.isprintable():
         return ""
     return value
+
+
+def _word(headers: Any, name: str) -> str:
+    """A header of the command client: printable ASCII, as it sends it; anything else is left out."""
+    value: str = headers.get(_HEADER + name, "")
+    return value[:_WORD_CHARS_MAX] if value.isascii() and value.isprintable() else ""
 
 
 @lru_cache(maxsize=4_096)
@@ -50,18 +59,18 @@ def process_of(headers: Any) -> ClientProcess:
         return ClientProcess()
     return ClientProcess(
         pid=pid,
-        started=headers.get(_HEADER + "client-started", "")[:64],
-        pid_ns=headers.get(_HEADER + "pid-ns", "")[:64],
+        started=_word(headers, "client-started"),
+        pid_ns=_word(headers, "pid-ns"),
         host=platform.node(),
-        entrypoint=headers.get(_HEADER + "entrypoint", "")[:64],
-        version=headers.get(_HEADER + "client-version", "")[:64],
+        entrypoint=_word(headers, "entrypoint"),
+        version=_word(headers, "client-version"),
     )
 
 
-def _prompt_kind(body: dict[str, Any]) -> Any:
+def _prompt_kind(body: dict[str, Any], *, replayed: bool) -> Any:
     spooled = body.get("prompt_kind")
-    if isinstance(spooled, str):
-        return "local" if spooled in ("user", "local") else "machine"
+    if replayed and isinstance(spooled, str):
+        return kind_of("" if spooled == "user" else f"<{spooled}", _text(body, "source"))
     prompt = body.get("prompt")
     source = body.get("source")
     return kind_of(prompt if isinstance(prompt, str) else "", source if isinstance(source, str) else None)
@@ -74,7 +83,7 @@ def _send_message_to(body: dict[str, Any]) -> str:
     given, answer = body.get("tool_input"), body.get("tool_response")
     done = isinstance(answer, dict) and answer.get("success") is True
     to = given.get("to") if isinstance(given, dict) else None
-    return to[:200] if done and isinstance(to, str) else ""
+    return to if done and isinstance(to, str) and len(to) <= _TO_CHARS_MAX and to.isprintable() else ""
 
 
 def event_of(
@@ -87,7 +96,7 @@ def event_of(
 ) -> HookEvent | Answer:
     """One event, or the refusal of a body that names no session or no event (400)."""
     hook_id, name = body.get("session_id"), body.get("hook_event_name")
-    if not isinstance(hook_id, str) or not hook_id.strip() or len(hook_id) > _TEXT_CHARS_MAX or "\0" in hook_id:
+    if not isinstance(hook_id, str) or not hook_id.strip() or not _text(body, "session_id"):
         return word("http.session_id_missing")
     if not isinstance(name, str) or not name.strip():
         return word("http.hook_event_name_missing")
@@ -102,7 +111,7 @@ def event_of(
         source=_text(body, "source"),
         reason=_text(body, "reason"),
         prompt_id=_text(body, "prompt_id"),
-        prompt_kind=_prompt_kind(body) if name == "UserPromptSubmit" else "",
+        prompt_kind=_prompt_kind(body, replayed=replayed) if name == "UserPromptSubmit" else "",
         permission_mode=_text(body, "permission_mode"),
         tool_name=_text(body, "tool_name"),
         tool_use_id=_text(body, "tool_use_id"),
@@ -123,7 +132,7 @@ def live_event(request: Request, body: dict[str, Any], now: int) -> HookEvent | 
         body,
         at_us=min(said, now) if said else now,
         process=process_of(request.headers),
-        event_id=request.headers.get(_HEADER + "event-id", "")[:64],
+        event_id=_word(request.headers, "event-id"),
     )
 
 

@@ -28,6 +28,8 @@ from relaybay.service.relay import Relay
 
 _log = logging.getLogger(__name__)
 _EMPTY = b"{}"
+_NAMES_MAX = 64
+_NAME_CHARS_MAX = 64
 
 
 @dataclass(slots=True)
@@ -37,8 +39,10 @@ class HooksSeen:
     last: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def note(self, event: HookEvent) -> None:
-        """Remembers an event."""
-        self.last.setdefault(event.client, {})[event.name] = event.at_us
+        """Remembers an event. What is no client's name for one takes no place for ever."""
+        last = self.last.setdefault(event.client, {})
+        if event.name in last or (len(last) < _NAMES_MAX and len(event.name) <= _NAME_CHARS_MAX):
+            last[event.name] = event.at_us
 
 
 def register_hooks(routes: Routes, relay: Relay) -> HooksSeen:
@@ -66,7 +70,10 @@ def register_hooks(routes: Routes, relay: Relay) -> HooksSeen:
 
 
 async def _in_transaction(request: Request, relay: Relay, event: HookEvent) -> HTTPResponse | None:
+    # Until this one is carried out, later events of the session may not be answered from memory before it.
+    relay.presence.take_in_hand(event.hook_id)
     future: Future[hooks.HookAnswer] = relay.store.submit(lambda tx: hooks.handle(tx, relay, event))
+    future.add_done_callback(lambda _: relay.presence.let_go(event.hook_id))
     try:
         said = await asyncio.shield(asyncio.wrap_future(future))
     except asyncio.CancelledError:
@@ -106,8 +113,15 @@ async def write(request: Request, body: bytes, content_type: str) -> bool:
 
 
 def take_back(relay: Relay, done: HandOver) -> None:
-    """Queues what undoes a hand-over that never left."""
-    relay.store.submit(lambda tx: handover.answer_not_written(tx, relay, done))
+    """Queues what undoes a hand-over that never left (PACK-7, WAIT-8)."""
+    future = relay.store.submit(lambda tx: handover.answer_not_written(tx, relay, done))
+    future.add_done_callback(_log_failure)
+
+
+def _log_failure(future: Future[None]) -> None:
+    error = future.exception()
+    if error is not None:
+        _log.error("the marks of an answer that was not written still stand: %s", error)
 
 
 def _undo_when_done(relay: Relay, future: Future[hooks.HookAnswer]) -> None:

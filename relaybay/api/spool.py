@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from relaybay.service.relay import Relay
 _log = logging.getLogger(__name__)
 _ID_CHARS_MAX = 64
 _AT_US_MAX = 2**62
+_EVENTS_AT_ONCE = 50
 
 
 def register_spool(routes: Routes, relay: Relay, folder: Path) -> None:
@@ -41,8 +42,11 @@ def register_spool(routes: Routes, relay: Relay, folder: Path) -> None:
             return problem(word("http.argument_invalid", name="events", why="it is no list"))
         events = [_event(one) for one in given]
         good = [one for one in events if one is not None]
-        future = relay.store.submit(lambda tx: replay.apply(tx, relay, good))
-        applied, repeated = await asyncio.shield(asyncio.wrap_future(future))
+        applied = repeated = 0
+        for part in _parts(good):
+            future = relay.store.submit(lambda tx, part=part: replay.apply(tx, relay, part))  # type: ignore[misc]
+            done, seen = await asyncio.shield(asyncio.wrap_future(future))
+            applied, repeated = applied + done, repeated + seen
         return reply({"applied": applied, "repeated": repeated, "bad": len(events) - len(good)})
 
     routes.op("POST", "/hooks/spool", "hook_spool", post, door="hooks")
@@ -59,12 +63,25 @@ def register_spool(routes: Routes, relay: Relay, folder: Path) -> None:
 
 
 async def _every_second(relay: Relay, folder: Path) -> None:
+    said = ""
     while True:
         await asyncio.sleep(1)
         try:
             await asyncio.to_thread(take_all, relay, folder)
-        except Exception:  # noqa: BLE001 - the next second tries again; nothing was unlinked.
-            _log.exception("the spool was not imported")
+        except Exception as error:  # noqa: BLE001 - the next second tries again; nothing was unlinked.
+            # A fault that stays is told once; `doctor` shows it for as long as it lasts.
+            if str(error) != said:
+                _log.error("the spool was not imported: %s", error, exc_info=not isinstance(error, spool.SpoolRefused))
+            said = str(error)
+        else:
+            said = ""
+
+
+def _parts(events: Iterable[HookEvent]) -> Iterator[list[HookEvent]]:
+    """In their order, a few at a time: a long spool must not keep the writer from the hooks of running sessions."""
+    waiting = replay.in_order(events)
+    for start in range(0, len(waiting), _EVENTS_AT_ONCE):
+        yield waiting[start : start + _EVENTS_AT_ONCE]
 
 
 def _event(one: Any) -> HookEvent | None:
@@ -104,7 +121,10 @@ def take_all(relay: Relay, folder: Path) -> int:
     total = 0
     for batch in spool.take(folder):
         events = _spooled(batch.events)
-        applied, repeated = relay.store.write(lambda tx, events=events: replay.apply(tx, relay, events))  # type: ignore[misc]
+        applied = repeated = 0
+        for part in _parts(events):
+            done, seen = relay.store.write(lambda tx, part=part: replay.apply(tx, relay, part))  # type: ignore[misc]
+            applied, repeated = applied + done, repeated + seen
         batch.done()
         total += applied
         if events or batch.bad:

@@ -7,7 +7,7 @@ comment's 5 s, and the 2 s after which a session without a Stop event counts as 
 from __future__ import annotations
 
 import asyncio
-import logging
+import contextlib
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +19,7 @@ from relaybay.api.claude_code import live_event
 from relaybay.api.hooks import take_back, write
 from relaybay.api.problems import problem
 from relaybay.api.routes import Routes
+from relaybay.domain import HookEvent
 from relaybay.service import wake
 from relaybay.service.relay import Relay
 from relaybay.service.waits import WaitEntry
@@ -27,7 +28,6 @@ from relaybay.specs import limit
 
 _SECOND: Final = 1_000_000
 _TEXT: Final = "text/plain; charset=utf-8"
-_log = logging.getLogger(__name__)
 
 
 class WaitQuery(BaseModel):
@@ -39,8 +39,11 @@ class WaitQuery(BaseModel):
     timeout_s: float = Field(default=50, gt=0, le=50)
 
 
-def register_wait(routes: Routes, relay: Relay) -> None:
-    """Adds the endpoint, and ends all waits when the server stops (WAIT-7)."""
+def register_wait(routes: Routes, relay: Relay, *, minutes: int = 0) -> None:
+    """Adds the endpoint, and ends all waits when the server stops (WAIT-7). A wait lasts `minutes`, by default the
+    limit's 25 (WAIT-5).
+    """
+    lasts_us = (minutes or limit("wait_minutes")) * 60 * _SECOND
 
     async def wait(request: Request, query: WaitQuery) -> HTTPResponse | None:
         body = read_object(request, unique_keys=False)
@@ -53,12 +56,10 @@ def register_wait(routes: Routes, relay: Relay) -> None:
         if entry is not None and entry.hook_id != event.hook_id:
             return problem(word("wait.ended"))
         if entry is None:
-            pid = event.process.pid
-            future = relay.store.submit(lambda tx: wake.open_wait(tx, relay, event.hook_id, query.wait_id, pid))
-            entry = await asyncio.shield(asyncio.wrap_future(future))
+            entry = await _open(relay, event, query.wait_id)
         else:
-            relay.waits.take(entry, "poll", {"poll_open": entry.poll_open})
-        return await _Poll(request, relay, entry).hold(query.timeout_s)
+            relay.waits.poll(entry, relay.clock())
+        return await _Poll(request, relay, entry, lasts_us).hold(query.timeout_s)
 
     routes.op("POST", "/hooks/claude-code/wait", "hook_claude_code_wait", wait, door="hooks", query=WaitQuery)
 
@@ -67,16 +68,34 @@ def register_wait(routes: Routes, relay: Relay) -> None:
         relay.waits.end_all()
 
 
+async def _open(relay: Relay, event: HookEvent, wait_id: str) -> WaitEntry:
+    future = relay.store.submit(lambda tx: wake.open_wait(tx, relay, event.hook_id, wait_id, event.process))
+    try:
+        return await asyncio.shield(asyncio.wrap_future(future))
+    except asyncio.CancelledError:
+        # Its first poll went while it was opened: nobody waits (WAIT-6).
+        future.add_done_callback(
+            lambda done: _lost(relay, done.result()) if done.exception() is None else None,
+        )
+        raise
+
+
+def _lost(relay: Relay, entry: WaitEntry) -> None:
+    relay.waits.take(entry, "connection_lost", {"current_poll": not entry.poll_open})
+
+
 class _Poll:
     """One connection of one wait."""
 
-    def __init__(self, request: Request, relay: Relay, entry: WaitEntry) -> None:
+    def __init__(self, request: Request, relay: Relay, entry: WaitEntry, lasts_us: int) -> None:
         self.request, self.relay, self.entry = request, relay, entry
+        self.ends_us = entry.opened_us + lasts_us
         self.kicked = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def kick() -> None:
-            loop.call_soon_threadsafe(self.kicked.set)
+            with contextlib.suppress(RuntimeError):  # The loop closed between the question and the call.
+                loop.call_soon_threadsafe(self.kicked.set)
 
         self.number = relay.waits.begin_poll(entry, kick)
 
@@ -94,12 +113,11 @@ class _Poll:
     async def _hold(self, seconds: float) -> HTTPResponse | None:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        ends_us = self.entry.opened_us + limit("wait_minutes") * 60 * _SECOND
         while True:
             self.kicked.clear()
             if self.entry.state == "waiting" and self.entry.poll != self.number:
                 return HTTPResponse(status=204)
-            if self.relay.clock() >= ends_us:
+            if self.relay.clock() >= self.ends_us:
                 self.relay.waits.take(self.entry, "time_over")
             found = await self._look()
             if found.outcome == "fired":
@@ -111,8 +129,8 @@ class _Poll:
             if left <= 0:
                 self.relay.waits.take(self.entry, "poll_time_over")
                 return HTTPResponse(status=204)
-            again = min(t for t in (found.again_us or ends_us, ends_us))
-            pause = min(left, max((again - self.relay.clock()) / _SECOND, 0.01))
+            again = min(found.again_us or self.ends_us, self.ends_us)
+            pause = min(left, max((again - self.relay.clock()) / _SECOND, 0.05))
             try:
                 async with asyncio.timeout(pause):
                     await self.kicked.wait()
@@ -120,14 +138,19 @@ class _Poll:
                 continue
 
     async def _look(self) -> Look:
-        transport: Any = self.request.transport
-        future = self.relay.store.submit(lambda tx: wake.look(tx, self.relay, self.entry, not transport.is_closing()))
+        future = self.relay.store.submit(
+            lambda tx: wake.look(tx, self.relay, self.entry, connection_lives=self._connection_lives())
+        )
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except asyncio.CancelledError:
             # The look may have fired while the connection went: then its marks are undone (WAIT-8).
             future.add_done_callback(lambda done: self._undo(done.result()) if done.exception() is None else None)
             raise
+
+    def _connection_lives(self) -> bool:
+        transport: Any = self.request.transport
+        return transport is not None and not transport.is_closing()
 
     async def _fire(self, found: Look) -> None:
         assert found.done is not None

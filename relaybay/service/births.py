@@ -6,7 +6,8 @@ from typing import Literal
 
 from relaybay.domain import HookEvent, Verdict
 from relaybay.rules import hook_link, names, rows
-from relaybay.service import links, naming
+from relaybay.rules.text import name_line
+from relaybay.service import links, naming, turns
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
 from relaybay.store import sessions, tasks
@@ -23,17 +24,18 @@ def facts(tx: Tx, event: HookEvent, row: SessionRow | None) -> hook_link.HookLin
         event=hook_link.event_of(event.name, event.source),
         replayed=event.replayed,
         subagent=bool(event.agent_id),
-        older=row is not None and event.at_us < row.last_event_us,
+        older=row is not None and turns.older(row.last_event_us, event, tx.now),
         clear_pair=not held and _cleared_row(tx, event) is not None,
         one_folder_row=not held and len(sessions.folder_candidates(tx, event.cwd)) == 1,
     )
 
 
 def _cleared_row(tx: Tx, event: HookEvent) -> SessionRow | None:
-    """The row of the event's client process that HL-3 gives the new id to."""
+    """The row of the event's client process that HL-3 gives the new id to: of several the one heard last."""
     if event.source != "clear" or not event.process.known:
         return None
-    for row in sessions.of_process(tx, event.process):
+    rows = sessions.of_process(tx, event.process)
+    for row in sorted(rows, key=lambda row: (row.last_event_us, row.id), reverse=True):
         if hook_link.pairs_after_clear(
             row.link_state, row.ended_reason, row.ended_us, event.at_us, limit("clear_pair_seconds")
         ):
@@ -72,7 +74,7 @@ def _new_row(tx: Tx, relay: Relay, event: HookEvent, *, replayed: bool) -> Sessi
     )
     born = "born_by_replay" if replayed else "born"
     _, row = links.take(tx, relay, row, born, {"fork": event.source == "fork"}, hook_id=event.hook_id)
-    tx.emit("session.started", session=row.ref, title=row.title, client=row.client)
+    tx.emit("session.started", session=row.ref, title=name_line(row.title), client=row.client)
     return row
 
 
@@ -105,5 +107,5 @@ def note_title(tx: Tx, row: SessionRow, event: HookEvent) -> SessionRow:
 
 def _first_title(tx: Tx, row: SessionRow, title: str) -> SessionRow:
     renamed = sessions.change(tx, row.id, title=title, title_key=names.key(title), title_given=1)
-    tx.emit("session.renamed", session=row.ref, title=title, old_title=row.title)
+    tx.emit("session.renamed", session=row.ref, title=name_line(title), old_title=name_line(row.title))
     return renamed

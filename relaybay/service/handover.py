@@ -14,7 +14,7 @@ from relaybay import frames
 from relaybay.machines.base import step
 from relaybay.machines.turn import Turn
 from relaybay.rules import activity, answer, stop
-from relaybay.rules.packing import Item, Packed, pack
+from relaybay.rules.packing import Item, pack
 from relaybay.service import ids, steps
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
@@ -32,11 +32,12 @@ _DOORS: dict[str, frames.Door] = {"prompt": "context", "tool": "context", "stop"
 class HandOver:
     """What one answer carries: the text, for a Stop its one-line reason, and what it marked, to take it back by.
 
-    `items` are (kind, key) pairs; `turn_serial` the turn whose Stop it blocked.
+    `items` are (kind, key) pairs; `hook_id` and `turn_serial` name the turn whose Stop it blocked.
     """
 
     id: str
     session_id: int
+    hook_id: str
     at: At
     text: str
     reason: str
@@ -46,17 +47,15 @@ class HandOver:
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """One thing that may go out, with its frame."""
+    """One thing that may go out, with its frame. What certainly waits for a later answer has none: it is only
+    counted.
+    """
 
     item: Item
     frame: str
     sender: frames.Sender | None
     comment: CommentRow | None = None
     mail: Mail | None = None
-
-
-def _states(at: At) -> tuple[str, ...]:
-    return ("sent", "delivered") if at == "stop" else ("sent",)
 
 
 def _fresh(comment: CommentRow, now: int) -> bool:
@@ -109,15 +108,24 @@ def _message_offer(tx: Tx, mail: Mail, at: At) -> _Offer:
 def offers(tx: Tx, row: SessionRow, at: At) -> list[_Offer]:
     """What may go out to a row at this kind of event, comments first, oldest first (PACK-2)."""
     found: list[_Offer] = []
-    owner = comments.of_session(tx, row.id, _states(at))
+    owner = comments.of_session(tx, row.id, ("sent", "delivered") if at == "stop" else ("sent",))
     for place, comment in enumerate(owner):
         if _goes(at, "comment", comment.state, comment.stop_blocks, fresh=_fresh(comment, tx.now)):
             newer = sum(later.task_id == comment.task_id for later in owner[place + 1 :])
             found.append(_comment_offer(comment, at, tx.now, newer))
-    # More than one answer can carry is only counted, and that by the rest of this bounded list.
-    mails = messages.waiting(tx, row.id, _states(at), limit("offers_per_answer_max"))
-    found += [_message_offer(tx, m, at) for m in mails if _goes(at, "message", m.state, m.stop_blocks, fresh=False)]
+    mails = [m for m in _mails(tx, row, at) if _goes(at, "message", m.state, m.stop_blocks, fresh=False)]
+    shown = limit("messages_per_answer_max")
+    found += [_message_offer(tx, mail, at) for mail in mails[:shown]]
+    found += [_Offer(Item(mail.mid, "message", 0, mail.id), "", None, mail=mail) for mail in mails[shown:]]
     return found
+
+
+def _mails(tx: Tx, row: SessionRow, at: At) -> list[Mail]:
+    """The oldest messages that may go out: more than one answer carries, but bounded however long the queue is."""
+    most = limit("offers_per_answer_max")
+    if at == "stop":
+        return messages.may_block(tx, row.id, limit("stop_blocks_per_message_max"), most)
+    return messages.waiting(tx, row.id, ("sent",), most)
 
 
 def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandOver | None:
@@ -143,9 +151,10 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
     return HandOver(
         id=handover_id,
         session_id=row.id,
+        hook_id=row.hook_id or "",
         at=at,
         text=frames.answer_text([offer.frame for offer in chosen], packed, door=door),
-        reason=_reason(chosen, packed) if at == "stop" else "",
+        reason=_reason(chosen) if at == "stop" else "",
         items=tuple(
             ("comment", offer.comment.id) if offer.comment else ("message", offer.mail.id)  # type: ignore[union-attr]
             for offer in chosen
@@ -154,7 +163,7 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
     )
 
 
-def _reason(chosen: Sequence[_Offer], _packed: Packed) -> str:
+def _reason(chosen: Sequence[_Offer]) -> str:
     senders = [offer.sender for offer in chosen if offer.sender is not None]
     return frames.stop_reason(len(chosen) - len(senders), senders)
 
@@ -201,22 +210,29 @@ def answer_not_written(tx: Tx, relay: Relay, done: HandOver) -> None:
             if mail is not None:
                 made = mail.handover_id == done.id
                 steps.delivery(tx, mail, "answer_not_written", {"made_delivered": made, "at_stop": at_stop})
-    row = sessions.get(tx, done.session_id)
-    if row is not None and at_stop:
-        row = relay.presence.write_back(tx, row)
-        this_turn = row.turn_serial == done.turn_serial
-        turn = step(Turn, row.turn_state, "answer_not_written", {"this_turn": this_turn})
-        columns: dict[str, str] = {"turn_state": turn.state}
-        if this_turn:
-            seen = activity.ActivityFacts(
-                event="stop_not_written",
-                subagent=False,
-                older=False,
-                replayed=False,
-                unseen=False,
-                folder_guess=False,
-                before=row.activity,  # type: ignore[arg-type]
-            )
-            columns["activity"] = activity.judge(seen).outcome
-        sessions.change(tx, row.id, **columns)
+    if at_stop:
+        _give_back_block(tx, relay, done)
     tx.touch(done.session_id)
+
+
+def _give_back_block(tx: Tx, relay: Relay, done: HandOver) -> None:
+    """STOP-9 and ACT-3: the Stop was not blocked after all, if that turn is still the session's."""
+    row = sessions.get(tx, done.session_id)
+    if row is None or row.hook_id != done.hook_id:
+        return
+    row = relay.presence.write_back(tx, row)
+    this_turn = row.turn_serial == done.turn_serial
+    turn = step(Turn, row.turn_state, "answer_not_written", {"this_turn": this_turn})
+    columns: dict[str, str] = {"turn_state": turn.state}
+    if this_turn and row.link_state == "exact":
+        seen = activity.ActivityFacts(
+            event="stop_not_written",
+            subagent=False,
+            older=False,
+            replayed=False,
+            unseen=False,
+            folder_guess=False,
+            before=row.activity,  # type: ignore[arg-type]
+        )
+        columns["activity"] = activity.judge(seen).outcome
+    sessions.change(tx, row.id, **columns)

@@ -1,7 +1,7 @@
 """One hook event, in the order of page 20: find the row (ROW, HL) → activity → select → pack → mark → answer.
 
 A hot event with nothing waiting is answered from memory (`from_memory`) and opens no transaction. Everything else is
-`handle`, one transaction.
+`handle`, one transaction. Both come to the same: what the first leaves out is what could not change anything.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from relaybay.domain import HookEvent
-from relaybay.machines.base import step
-from relaybay.machines.turn import Turn
-from relaybay.rules import activity, answer, hook_link, names, prompt
-from relaybay.service import births, handover, links, start_line
+from relaybay.domain import ClientProcess, HookEvent
+from relaybay.rules import answer, hook_link, names
+from relaybay.rules.text import name_line
+from relaybay.service import births, handover, links, start_line, turns
 from relaybay.service.handover import HandOver
+from relaybay.service.presence import Live
 from relaybay.service.relay import Relay
 from relaybay.store import sessions, tasks
 from relaybay.store.sessions import SessionRow
@@ -59,40 +59,54 @@ def witness(relay: Relay, event: HookEvent) -> None:
 
 def from_memory(relay: Relay, event: HookEvent) -> HookAnswer | None:
     """Answers a hot event that changes nothing in the store and carries nothing; None when it needs a transaction."""
-    live = relay.presence.by_hook(event.hook_id)
-    if live is None or event.replayed or event.name in _NEVER_FROM_MEMORY:
+    presence = relay.presence
+    live = presence.by_hook(event.hook_id)
+    if live is None or event.replayed or event.name in _NEVER_FROM_MEMORY or presence.in_hand(event.hook_id):
         return None
     row = live.row
-    if row.link_state not in ("exact", "guessed") or event.send_message_to or _news(row, event):
+    if row.link_state not in ("exact", "guessed"):
         return None
     if event.agent_id:
-        relay.presence.change(live, last_seen_us=event.at_us)
-        return NOTHING
+        seen_us = max(live.last_seen_us, event.at_us)
+        return NOTHING if presence.change(live, judged_by=row, last_seen_us=seen_us) else None
+    if event.send_message_to or event.at_us < live.last_event_us or _tells_news(row, event):
+        return None
     waiting = relay.mailbox.of(row.id)
     carries = answer.event_of(event.name)
     if row.link_state == "exact" and (
         (carries == "stop" and waiting.anything) or (carries in ("prompt", "tool") and waiting.sent)
     ):
         return None
-    turn, _ = _turn(row, event, eligible=False)
-    relay.presence.change(live, **turn, **_life(replace(row, **turn), event, blocked=False))
+    turn, _, _ = turns.turn(live, event, eligible=False)
+    life, _ = turns.life(live, event, event.at_us, folder_guess=_folder_guess(row))
+    if not presence.change(live, judged_by=row, **turn, **life):
+        return None
     if event.name in _OWN_EVENTS:
         relay.waits.end(row.id)
     elif event.name == "Stop":
         live.stopped_us = event.at_us
-        relay.waits.look_again([row.id])
+        relay.waits.look_again((row.id,))
     return NOTHING
 
 
-def _news(row: SessionRow, event: HookEvent) -> bool:
+def _folder_guess(row: SessionRow) -> bool:
+    return row.link_state == "guessed" and row.kind != "hook"
+
+
+def _tells_news(row: SessionRow, event: HookEvent) -> bool:
     """Whether an event tells something of the row that is to be stored now: folder, name, process, transcript."""
     return bool(
         (event.cwd and event.cwd != row.cwd)
         or (event.session_title and names.key(event.session_title) != row.title_key)
-        or (event.process.known and event.process != row.process)
         or (event.transcript_path and event.transcript_path != row.transcript_path)
-        or event.at_us < row.last_event_us
+        or (event.process.known and not _same_process(event.process, row.process))
+        or (event.client != row.client and not _folder_guess(row))
     )
+
+
+def _same_process(told: ClientProcess, known: ClientProcess) -> bool:
+    """A version that an event leaves out is no other version."""
+    return told == known or (not told.version and replace(told, version=known.version) == known)
 
 
 def handle(tx: Tx, relay: Relay, event: HookEvent) -> HookAnswer:
@@ -100,24 +114,25 @@ def handle(tx: Tx, relay: Relay, event: HookEvent) -> HookAnswer:
     row = sessions.by_hook(tx, event.hook_id)
     if row is not None:
         row = relay.presence.write_back(tx, row)
-    before = row
+    guessed = row is not None and _folder_guess(row)
     row, spec_ids = _find(tx, relay, event, row)
     if row is None:
         return HookAnswer(spec_ids=spec_ids)
-    subagent = bool(event.agent_id)
-    if not subagent:
-        row = births.note_title(tx, row, event)
-        row = _note(tx, row, event)
+    if event.agent_id:
+        # HL-6, ANS-8: a sign of life of the session, and nothing else.
+        sessions.change(tx, row.id, last_seen_us=max(row.last_seen_us, event.at_us))
+        return HookAnswer(spec_ids=(*spec_ids, "ANS-8"))
+    if row.hook_id is not None:
+        # A folder guess that this event dropped (HL-11) is told nothing more.
+        row = _note(tx, births.note_title(tx, row, event), event)
     said, row, ids = _answer(tx, relay, event, row)
     blocked = said.done is not None and said.done.at == "stop"
-    if subagent:
-        row = sessions.change(tx, row.id, last_seen_us=_later(row.last_seen_us, event))
-    else:
-        facts = _life(row, event, blocked=blocked, unseen=row.link_state.endswith("_unseen"), before=before)
-        row = sessions.change(tx, row.id, **facts)
-    _tell_waits(tx, relay, row, event, blocked=blocked)
+    unseen = row.link_state.endswith("_unseen")
+    life, met = turns.life(row, event, tx.now, blocked=blocked, folder_guess=guessed, unseen=unseen)
+    row = sessions.change(tx, row.id, **life)
+    _tell_waits(tx, relay, row, event)
     _edge(tx, row, event)
-    return replace(said, spec_ids=(*spec_ids, *ids))
+    return replace(said, spec_ids=(*spec_ids, *ids, met))
 
 
 def _find(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow | None) -> tuple[SessionRow | None, tuple[str, ...]]:
@@ -125,15 +140,17 @@ def _find(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow | None) -> tup
     verdict = hook_link.judge(births.facts(tx, event, row))
     if row is None:
         return births.unheld(tx, relay, event, verdict), (verdict.spec_id,)
-    folder_guess = row.link_state == "guessed" and row.kind != "hook"
+    if verdict.spec_id == "HL-5" and row.ended_reason == "process_gone" and not event.process.known:
+        # HL-5 mends HL-9: the process that is known was another, or HL-9 would end the link again.
+        row = sessions.change(tx, row.id, **links.NO_PROCESS)
     result, row = links.take(
         tx,
         relay,
         row,
         verdict.outcome,
         {
-            "folder_guess": folder_guess,
-            "older_than_last": event.at_us < row.last_event_us,
+            "folder_guess": _folder_guess(row),
+            "older_than_last": turns.older(row.last_event_us, event, tx.now),
             "reason_clear": event.reason == "clear",
         },
         reason=event.reason,
@@ -143,17 +160,20 @@ def _find(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow | None) -> tup
 
 
 def _note(tx: Tx, row: SessionRow, event: HookEvent) -> SessionRow:
-    """What an event tells of its session: folder and project, permission mode, process, transcript."""
+    """What an event tells of its session: folder and project, client and process, transcript. A late one tells what
+    was, and is not listened to.
+    """
+    if turns.older(row.last_event_us, event, tx.now):
+        return row
     columns: dict[str, Any] = {}
-    if event.at_us >= row.last_event_us:
-        if event.cwd and event.cwd != row.cwd:
-            project = tasks.project_of(tx, event.cwd)
-            columns |= {"cwd": event.cwd, "project_id": project.id if project else None}
-        if event.permission_mode and event.permission_mode != row.permission_mode:
-            columns["permission_mode"] = event.permission_mode
-        if event.transcript_path and event.transcript_path != row.transcript_path:
-            columns["transcript_path"] = event.transcript_path
-    if event.process.known and not event.replayed and event.process != row.process:
+    if event.cwd and event.cwd != row.cwd:
+        project = tasks.project_of(tx, event.cwd)
+        columns |= {"cwd": event.cwd, "project_id": project.id if project else None}
+    if event.transcript_path and event.transcript_path != row.transcript_path:
+        columns["transcript_path"] = event.transcript_path
+    if event.client != row.client and not _folder_guess(row):
+        columns["client"] = event.client
+    if event.process.known and not _same_process(event.process, row.process):
         columns |= {
             "process_pid": event.process.pid,
             "process_started": event.process.started,
@@ -165,118 +185,60 @@ def _note(tx: Tx, row: SessionRow, event: HookEvent) -> SessionRow:
     return sessions.change(tx, row.id, **columns) if columns else row
 
 
-def _turn(row: SessionRow, event: HookEvent, *, eligible: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """PROMPT and STOP: what the event does to the turn, as columns (`block` beside them), and the rows met."""
-    if event.name == "UserPromptSubmit":
-        ignored = event.replayed or bool(event.agent_id)
-        opens = False
-        spec_ids: tuple[str, ...] = ()
-        if not ignored:
-            kind = event.prompt_kind or "local"
-            whose = prompt.judge(prompt.PromptFacts(kind, prompt.prompt_id_of(event.prompt_id, row.turn_prompt_id)))
-            opens, spec_ids = whose.outcome != "inside_turn", (whose.spec_id,)
-        result = step(Turn, row.turn_state, "prompt", {"ignored": ignored, "opens_turn": opens})
-        columns: dict[str, Any] = {"turn_state": result.state}
-        if opens:
-            columns |= {"turn_prompt_id": event.prompt_id, "turn_serial": row.turn_serial + 1}
-        return columns, (*spec_ids, result.spec_id)
-    if event.name == "Stop":
-        result = step(
-            Turn,
-            row.turn_state,
-            "stop",
-            {
-                "ignored": event.replayed or bool(event.agent_id),
-                "link_exact_live": row.link_state == "exact",
-                "continuation": event.stop_hook_active,
-                "eligible": eligible,
-            },
-        )
-        return {"turn_state": result.state, **({"block": True} if "block" in result.effects else {})}, (result.spec_id,)
-    return {}, ()
-
-
-def _life(
-    row: SessionRow, event: HookEvent, *, blocked: bool, unseen: bool = False, before: SessionRow | None = None
-) -> dict[str, Any]:
-    """ACT, and when the row was last seen, as columns. `before` is the row before the event (a folder guess then)."""
-    was = before or row
-    verdict = activity.judge(
-        activity.ActivityFacts(
-            event=activity.event_of(event.name, event.source, blocked=blocked),
-            subagent=False,
-            older=event.at_us < row.last_event_us,
-            replayed=event.replayed,
-            unseen=unseen,
-            folder_guess=was.link_state == "guessed" and was.kind != "hook",
-            before=was.activity,  # type: ignore[arg-type]
-        )
-    )
-    columns: dict[str, Any] = {"last_event_us": max(row.last_event_us, event.at_us)}
-    if not event.replayed:
-        columns["last_seen_us"] = _later(row.last_seen_us, event)
-        if event.permission_mode:
-            columns["permission_mode"] = event.permission_mode
-    if verdict.outcome != "unchanged":
-        columns["activity"] = verdict.outcome
-    return columns
-
-
-def _later(seen_us: int, event: HookEvent) -> int:
-    return seen_us if event.replayed else max(seen_us, event.at_us)
-
-
 def _answer(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow) -> tuple[HookAnswer, SessionRow, tuple[str, ...]]:
     """ANSWER: what the event may carry, packed and marked; the turn's budget with it."""
     link: Any = "exact" if row.link_state == "exact" else "no_row"
     if row.link_state == "guessed":
         link = "guessed" if row.kind == "hook" else "folder_guess"
-    verdict = answer.judge(answer.AnswerFacts(answer.event_of(event.name), event.replayed, bool(event.agent_id), link))
-    spec_ids: tuple[str, ...] = (verdict.spec_id,)
+    verdict = answer.judge(answer.AnswerFacts(answer.event_of(event.name), event.replayed, subagent=False, link=link))
     found = handover.offers(tx, row, "stop") if verdict.outcome == "stop" else []
-    turn, turn_ids = _turn(row, event, eligible=bool(found))
-    block = turn.pop("block", False)
-    if turn and not event.agent_id and not event.replayed:
+    turn, block, met = turns.turn(row, event, eligible=bool(found))
+    if turn and not event.replayed:
         row = sessions.change(tx, row.id, **turn)
-    spec_ids = (*spec_ids, *turn_ids)
-    match verdict.outcome:
-        case "start_line" | "start_line_guessed" | "start_line_folder_guess":
-            return HookAnswer(line=start_line.compose(tx, relay, row, event, verdict.outcome)), row, spec_ids
-        case "pack_at_prompt":
-            return (
-                HookAnswer(done=handover.hand_over(tx, row, "prompt", handover.offers(tx, row, "prompt"))),
-                row,
-                spec_ids,
-            )
-        case "pack_at_tool":
-            return HookAnswer(done=handover.hand_over(tx, row, "tool", handover.offers(tx, row, "tool"))), row, spec_ids
-        case "stop" if block:
-            return HookAnswer(done=handover.hand_over(tx, row, "stop", found)), row, spec_ids
+    spec_ids = (verdict.spec_id, *met)
+    if verdict.outcome in ("start_line", "start_line_guessed", "start_line_folder_guess"):
+        line = start_line.compose(tx, relay, row, event, verdict.outcome)  # type: ignore[arg-type]
+        return HookAnswer(line=line), row, spec_ids
+    if verdict.outcome in ("pack_at_prompt", "pack_at_tool"):
+        at: handover.At = "prompt" if verdict.outcome == "pack_at_prompt" else "tool"
+        return HookAnswer(done=handover.hand_over(tx, row, at, handover.offers(tx, row, at))), row, spec_ids
+    if block:
+        done = handover.hand_over(tx, row, "stop", found)
+        assert done is not None, "an item that may go out alone fits an empty answer (SEND-11)"
+        return HookAnswer(done=done), row, spec_ids
     return NOTHING, row, spec_ids
 
 
-def _tell_waits(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent, *, blocked: bool) -> None:
-    if event.agent_id or event.replayed:
+def _tell_waits(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent) -> None:
+    """WAIT-4 and 10, once the commit is on disk. A wait that is opened after this event is not this event's to end."""
+    if event.replayed:
         return
     if event.name in _OWN_EVENTS:
-        tx.after(lambda: relay.waits.end(row.id))
-    elif event.name == "Stop" and not blocked:
+        tx.after(relay.waits.ending(row.id))
+    elif event.name == "Stop":
+        tx.after(lambda: _stopped(relay.presence.by_row(row.id), event.at_us))
+        tx.after(lambda: relay.waits.look_again((row.id,)))
 
-        def stopped() -> None:
-            live = relay.presence.by_row(row.id)
-            if live is not None:
-                live.stopped_us = event.at_us
-            relay.waits.look_again([row.id])
 
-        tx.after(stopped)
+def _stopped(live: Live | None, at_us: int) -> None:
+    if live is not None:
+        live.stopped_us = at_us
 
 
 def _edge(tx: Tx, row: SessionRow, event: HookEvent) -> None:
     """The client's own SendMessage: one edge on the Map from the caller's row, no row made, no text (page 30)."""
-    if not event.send_message_to or event.name != "PostToolUse" or event.agent_id:
+    to = event.send_message_to
+    if not to or event.name != "PostToolUse":
         return
-    found = sessions.by_name(tx, names.key(event.send_message_to))
-    to: dict[str, Any] = {"to": names.one_line(event.send_message_to)}
+    found = sessions.by_name(tx, names.key(to))
+    held = sessions.by_hook(tx, to.strip())
+    if held is not None:
+        found = [held]
+    elif sessions.known_hook_id(tx, to.strip()):
+        # It stands on no row any more, and an event shows no hook id.
+        return
+    shown: dict[str, Any] = {"to": name_line(names.one_line(to))}
     if len(found) == 1:
-        to = {"to": found[0].title, "to_ref": found[0].ref}
-    tx.emit("session.message", by="client", **{"from": row.title, "from_ref": row.ref}, **to, task=None)
+        shown = {"to": name_line(found[0].title), "to_ref": found[0].ref}
+    said = {"from": name_line(row.title), "from_ref": row.ref, **shown, "task": None}
+    tx.emit("session.message", by="client", **said)

@@ -6,23 +6,32 @@ channels and groups (`drop_published`, `close_work`) have nothing to do yet.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from relaybay.domain import Step
 from relaybay.machines.base import step
 from relaybay.machines.link import Link
+from relaybay.rules.text import name_line
 from relaybay.service import moves, naming
 from relaybay.service.relay import Relay
+from relaybay.store import moves as stored
 from relaybay.store import sessions
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
-_NO_PROCESS: dict[str, Any] = {
+NO_PROCESS: Final[dict[str, Any]] = {
     "process_pid": 0,
     "process_started": "",
     "process_ns": "",
     "process_host": "",
     "process_entry": "",
+}
+#: What hangs on the hook id and starts afresh with another (MOVE-9 among it).
+_NO_TURN: Final[dict[str, Any]] = {
+    "turn_state": "none",
+    "turn_prompt_id": "",
+    "transcript_path": "",
+    "last_event_us": 0,
 }
 
 
@@ -43,30 +52,45 @@ def take(
     result = step(Link, row.link_state, event, facts)
     columns: dict[str, Any] = {"link_state": result.state}
     if result.state in ("none", "moved"):
-        columns["hook_id"] = None
+        columns |= {"hook_id": None, **(_NO_TURN if row.hook_id else {})}
     elif hook_id and hook_id != row.hook_id:
-        columns |= {"hook_id": hook_id, "hook_since_us": tx.now, "turn_state": "none", "turn_prompt_id": ""}
-    claims = False
+        columns |= {"hook_id": hook_id, "hook_since_us": tx.now, "turn_serial": row.turn_serial + 1, **_NO_TURN}
+    if result.state in ("guessed", "exact"):
+        columns |= {"ended_us": 0, "ended_reason": ""}
     for effect in result.effects:
-        word, _, rest = effect.partition(":")
-        match word:
-            case "take_off_id" | "drop_id":
-                moves.take_off(tx, row)
-            case "replace_id" if row.hook_id:
-                sessions.set_fate(tx, row.hook_id, "replaced")
-            case "end_waits":
-                tx.after(lambda: relay.waits.end(row.id))
-            case "other_session":
-                moves.other_session(tx, row.id, hook_id)
-            case "free_name":
-                columns["name"] = None
-            case "activity_unknown":
-                columns |= {"activity": "unknown", **_NO_PROCESS}
-            case "activity_ended":
-                columns |= {"activity": "ended", "ended_us": at_us or tx.now, "ended_reason": reason}
-            case "claim_name":
-                claims = True
-            case "event":
-                tx.emit(rest, session=row.ref, title=row.title, **({"reason": reason} if reason else {}))
-    changed = sessions.change(tx, row.id, **columns) if columns != {"link_state": row.link_state} else row
-    return result, naming.claim_name(tx, changed) if claims else changed
+        columns |= _before(tx, relay, row, effect, hook_id)
+        if effect == "activity_ended":
+            columns |= {"activity": "ended", "ended_us": at_us or tx.now, "ended_reason": reason}
+    changed = any(getattr(row, name) != value for name, value in columns.items())
+    after = sessions.change(tx, row.id, **columns) if changed else row
+    return result, _after(tx, after, result, reason)
+
+
+def _before(tx: Tx, relay: Relay, row: SessionRow, effect: str, hook_id: str) -> dict[str, Any]:
+    """What is done while the row still holds its old id, and the columns that an effect sets."""
+    match effect:
+        case "take_off_id" | "drop_id":
+            moves.take_off(tx, row)
+        case "replace_id" if row.hook_id:
+            sessions.set_fate(tx, row.hook_id, "replaced")
+        case "end_waits":
+            tx.after(relay.waits.ending(row.id))
+        case "other_session":
+            moves.other_session(tx, row.id, hook_id)
+            stored.forget_given(tx, row.id)
+        case "free_name":
+            return {"name": None}
+        case "activity_unknown":
+            return {"activity": "unknown", **NO_PROCESS}
+    return {}
+
+
+def _after(tx: Tx, row: SessionRow, result: Step, reason: str) -> SessionRow:
+    """The machine's last effects: the name, and the events, which tell of the row as it now is."""
+    for effect in result.effects:
+        if effect == "claim_name":
+            row = naming.claim_name(tx, row)
+        elif effect.startswith("event:"):
+            said = {"session": row.ref, "title": name_line(row.title), "name": row.name}
+            tx.emit(effect.removeprefix("event:"), **said, **({"reason": reason} if reason else {}))
+    return row

@@ -1,5 +1,5 @@
-"""What happens because time passed: clients that are gone (HL-9), sessions long silent (HL-10), presence written back,
-and old ids forgotten. Called by a timer; each function is one transaction.
+"""What happens because time passed: clients that are gone (HL-9), sessions long silent (HL-10), and old ids forgotten.
+Called by a timer; each function is one transaction.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from relaybay.store.transaction import Tx
 
 _SECOND = 1_000_000
 _HOUR = 3_600 * _SECOND
+_MAY_END = ("exact", "guessed", "exact_unseen", "guessed_unseen")
 
 
 def gone_clients(tx: Tx) -> list[int]:
-    """Rows with a live link whose client's process is gone. Reads only: asking the system is done outside a write."""
+    """Rows whose client's process is gone. Reads only: asking the system is done outside a write."""
     return [row.id for row in sessions.with_process(tx) if processes.gone(row.process)]
 
 
@@ -25,7 +26,7 @@ def end_gone(tx: Tx, relay: Relay, session_ids: list[int]) -> int:
     ended = 0
     for key in session_ids:
         row = sessions.get(tx, key)
-        if row is None or row.link_state not in ("exact", "guessed") or not processes.gone(row.process):
+        if row is None or row.link_state not in _MAY_END or not processes.gone(row.process):
             continue
         _end(tx, relay, row, "process_gone")
         ended += 1
@@ -56,6 +57,6 @@ def forget_old(tx: Tx) -> None:
 
 def end_orphaned_waits(relay: Relay) -> None:
     """WAIT-6: a wait whose client's process is gone ends; a killed client leaves its waiting hook behind."""
-    for session_id, pid in relay.waits.pids():
-        if processes.started(pid) is None:
-            relay.waits.end(session_id, "client_gone")
+    for entry in relay.waits.with_process():
+        if processes.gone(entry.process):
+            relay.waits.take(entry, "client_gone")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from relaybay.domain import Step
+from relaybay.domain import ClientProcess, Step
 from relaybay.machines.base import step
 from relaybay.machines.wait import Wait
 from relaybay.specs import limit
@@ -31,7 +31,7 @@ class WaitEntry:
     session_id: int
     hook_id: str
     opened_us: int
-    pid: int = 0
+    process: ClientProcess = field(default_factory=ClientProcess)
     state: str = "none"
     poll: int = 0
     poll_open: bool = False
@@ -66,6 +66,8 @@ class Waits:
         with self._lock:
             result = entry.take("open", {"link_exact_live": link_exact_live})
             if entry.state == "waiting":
+                # Its first poll is on its way: the caller holds it.
+                entry.regrace_until_us = entry.opened_us + limit("wait_regrace_seconds") * _SECOND
                 older = self._waiting.get(entry.session_id)
                 if older is not None:
                     older.take("newer_wait")
@@ -75,9 +77,13 @@ class Waits:
             return result
 
     def _forget_old(self, now: int) -> None:
+        # In the order of their opening, so that a look costs no more than what it forgets.
         before = now - 2 * limit("wait_minutes") * 60 * _SECOND
-        for wait_id in [i for i, e in self._by_id.items() if e.opened_us < before]:
-            del self._by_id[wait_id]
+        while self._by_id:
+            first = next(iter(self._by_id.values()))
+            if first.opened_us >= before or first.state == "waiting":
+                return
+            del self._by_id[first.wait_id]
 
     def take(self, entry: WaitEntry, event: str, facts: Mapping[str, bool] | None = None) -> Step:
         """One event to one wait."""
@@ -86,6 +92,16 @@ class Waits:
             if entry.state != "waiting" and self._waiting.get(entry.session_id) is entry:
                 del self._waiting[entry.session_id]
             return result
+
+    def poll(self, entry: WaitEntry, now: int) -> Step:
+        """A later poll with the wait's id. One that comes after the grace finds the wait ended (WAIT-11)."""
+        with self._lock:
+            self._end_overdue(entry, now)
+            return self.take(entry, "poll", {"poll_open": entry.poll_open})
+
+    def _end_overdue(self, entry: WaitEntry, now: int) -> None:
+        if not entry.poll_open and now > entry.regrace_until_us:
+            self.take(entry, "regrace_over", {"poll_open": False})
 
     def begin_poll(self, entry: WaitEntry, kick: Callable[[], None]) -> int:
         """A connection is the open poll now; the number tells it from a later one."""
@@ -109,19 +125,26 @@ class Waits:
         """The row's waiting wait, if its poll is open or may still follow (RECV-4). Ends one that is overdue."""
         with self._lock:
             entry = self._waiting.get(session_id)
-            if entry is None:
-                return None
-            if not entry.poll_open and now > entry.regrace_until_us:
-                self.take(entry, "regrace_over", {"poll_open": False})
-                return None
-            return entry
+            if entry is not None:
+                self._end_overdue(entry, now)
+            return self._waiting.get(session_id)
 
     def end(self, session_id: int, event: str = "own_event") -> None:
         """Something of the session itself ends its wait (WAIT-4), or its client is gone (WAIT-6)."""
+        if session_id not in self._waiting:
+            return
         with self._lock:
             entry = self._waiting.get(session_id)
             if entry is not None:
                 self.take(entry, event)
+
+    def ending(self, session_id: int) -> Callable[[], None]:
+        """What ends the wait that the row has now, and no later one: to be called once a commit is on disk (WAIT-4)."""
+        entry = self._waiting.get(session_id)
+        return _nothing if entry is None else lambda: self._own_event(entry)
+
+    def _own_event(self, entry: WaitEntry) -> None:
+        self.take(entry, "own_event")
 
     def end_all(self) -> None:
         """The server stops (WAIT-7)."""
@@ -129,15 +152,14 @@ class Waits:
             for entry in list(self._waiting.values()):
                 self.take(entry, "server_stop")
 
-    def pids(self) -> list[tuple[int, int]]:
-        """(row, pid of the client) of every waiting wait that told one (WAIT-6)."""
+    def with_process(self) -> list[WaitEntry]:
+        """Every waiting wait whose client told its process (WAIT-6)."""
         with self._lock:
-            return [(e.session_id, e.pid) for e in self._waiting.values() if e.pid]
+            return [entry for entry in self._waiting.values() if entry.process.known]
 
     def look_again(self, session_ids: Iterable[int]) -> None:
         """Something of these rows changed: a wait of theirs may fire now."""
-        with self._lock:
-            for key in session_ids:
-                entry = self._waiting.get(key)
-                if entry is not None:
-                    entry.kick()
+        for key in session_ids:
+            entry = self._waiting.get(key)
+            if entry is not None:
+                entry.kick()

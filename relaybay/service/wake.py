@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from relaybay.domain import ClientProcess
 from relaybay.service import handover
 from relaybay.service.handover import HandOver
 from relaybay.service.relay import Relay
@@ -26,10 +27,15 @@ class Look:
     again_us: int = 0
 
 
-def open_wait(tx: Tx, relay: Relay, hook_id: str, wait_id: str, pid: int) -> WaitEntry:
-    """Opens a wait for the row that holds the id (WAIT-1), or one that is over at once (WAIT-9)."""
+def open_wait(tx: Tx, relay: Relay, hook_id: str, wait_id: str, process: ClientProcess) -> WaitEntry:
+    """Opens a wait for the row that holds the id (WAIT-1), or one that is over at once (WAIT-9). An id that is open
+    already, by a poll sent twice, stays the one wait that it is.
+    """
+    known = relay.waits.get(wait_id)
+    if known is not None:
+        return known
     row = sessions.by_hook(tx, hook_id)
-    entry = WaitEntry(wait_id, row.id if row else 0, hook_id, tx.now, pid)
+    entry = WaitEntry(wait_id, row.id if row else 0, hook_id, tx.now, process)
     live = row is not None and row.link_state == "exact"
     result = relay.waits.open(entry, link_exact_live=live)
     if result.kind == "refuse":
@@ -37,7 +43,7 @@ def open_wait(tx: Tx, relay: Relay, hook_id: str, wait_id: str, pid: int) -> Wai
     return entry
 
 
-def look(tx: Tx, relay: Relay, entry: WaitEntry, connection_lives: bool) -> Look:
+def look(tx: Tx, relay: Relay, entry: WaitEntry, *, connection_lives: bool) -> Look:
     """WAIT-2, 10: hands over what waits if the session is idle, in this transaction; else says when to look again."""
     if entry.state != "waiting":
         return Look("superseded" if entry.state == "superseded" else "ended")
@@ -63,13 +69,16 @@ def look(tx: Tx, relay: Relay, entry: WaitEntry, connection_lives: bool) -> Look
     if result.state == "ended":
         return Look("ended")
     due = [c.grace_until_us for c in comments.of_session(tx, row.id, ("sent",)) if c.grace_until_us > tx.now]
-    if not idle and idle_at > tx.now:
+    if idle_at > tx.now:
         due.append(idle_at)
     return Look("waiting", again_us=min(due, default=0))
 
 
 def _idle(relay: Relay, row: SessionRow, entry: WaitEntry, now: int) -> tuple[bool, int]:
-    """Whether the session is idle, and when it counts as idle without a Stop event (WAIT-2: 2 s after the wait)."""
+    """Whether the session is idle, and when it will count as idle without a Stop event (WAIT-2: 2 s after the wait).
+
+    The Stop event and the wait are sent by two hooks at once, so that Stop may come a little before the wait as well.
+    """
     if row.activity == "idle":
         return True, 0
     grace = limit("stop_event_grace_seconds") * _SECOND

@@ -82,6 +82,9 @@ class SessionRow:
 
 _COLUMNS = ", ".join(f.name for f in fields(SessionRow))
 _SELECT = f"SELECT {_COLUMNS} FROM session"  # noqa: S608 - the names are the dataclass's own.
+_MAY_END = (
+    "(link_state IN ('exact','guessed') OR link_state IN ('exact_unseen','guessed_unseen') AND activity <> 'ended')"
+)
 
 
 def get(tx: Tx, key: int | None) -> SessionRow | None:
@@ -166,18 +169,16 @@ def live_others(tx: Tx, but: int | None, most: int) -> list[SessionRow]:
 
 
 def with_process(tx: Tx) -> list[SessionRow]:
-    """Rows whose link is live and whose client process is known (HL-9)."""
-    return [SessionRow(*r) for r in tx.rows(f"{_SELECT} WHERE process_pid > 0 AND link_state IN ('exact','guessed')")]
+    """Rows whose link is live, or unseen and not ended yet, and whose client process is known (HL-9)."""
+    return [SessionRow(*r) for r in tx.rows(f"{_SELECT} WHERE process_pid > 0 AND {_MAY_END}")]
 
 
 def silent_since(tx: Tx, before_us: int) -> list[SessionRow]:
-    """Rows with a live link, no known process, and no event since `before_us` (HL-10)."""
-    return [
-        SessionRow(*r)
-        for r in tx.rows(
-            f"{_SELECT} WHERE process_pid = 0 AND link_state IN ('exact','guessed') AND last_event_us < ?", before_us
-        )
-    ]
+    """Rows with a link that is live, or unseen and not ended yet, no known process, and no event since `before_us`
+    (HL-10). An id that a call put on its row may not have had any event: it counts from then on.
+    """
+    where = f"process_pid = 0 AND {_MAY_END} AND last_event_us < ? AND hook_since_us < ?"
+    return [SessionRow(*r) for r in tx.rows(f"{_SELECT} WHERE {where}", before_us, before_us)]
 
 
 def of_process(tx: Tx, process: ClientProcess) -> list[SessionRow]:
