@@ -6,6 +6,9 @@
     body          read here, under the door's limit, after the credentials
     form          CSRF token for whatever a browser writes
 
+Over a connection that stays open, a hook's head that was let in is let in again when it is repeated byte for byte
+under the same keys (`fast_path.py`): it is the same question.
+
 A route has its door from the registry (`routes.py`); one without a door is refused, and the server does not start
 with one. Over the Unix socket the rules of `reach` give way to one: the peer is the user who runs the server.
 """
@@ -26,6 +29,7 @@ from sanic.http import Http
 
 from relaybay.answers import Answer, word
 from relaybay.api.bodies import FORM, JSON, form_field, has_body, is_media
+from relaybay.api.fast_path import Generation, remember
 from relaybay.api.headers import add_security_headers, own_hosts, own_origins
 from relaybay.api.keys import Keys
 from relaybay.api.login import LOGIN_LIFE_US, Logins
@@ -101,10 +105,13 @@ class Gate:
         self._more_hosts = tuple(hosts)
         self._page = page
         self._names: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+        self._generation = Generation()
         self.use(keys)
 
     def use(self, keys: Keys) -> None:
-        """Takes new keys; the old ones open nothing from now on."""
+        """Takes new keys; the old ones open nothing from now on, nor does a head that was let in with them."""
+        self._generation.ended = True
+        self._generation = Generation()
         self._secrets = (keys.token, keys.hook_key, keys.owner_key)
         self._token, self._hook_key, self._owner_key = (key.encode("ascii") for key in self._secrets)
 
@@ -122,6 +129,7 @@ class Gate:
         """None lets the request pass; its body is read then, and `request.ctx.caller` says whose it is."""
         if not request.head:
             return None  # Made up by Sanic to answer bytes that were no request; there is nothing to check.
+        generation = self._generation  # Before the first wait: what is let in now is let in with these keys.
         refused = self._reach(request)
         if refused is None and request.route is not None:
             door: Door | None = getattr(request.route.ctx, "door", None)
@@ -136,6 +144,8 @@ class Gate:
             if refused is not None and refused.id == "http.login_needed" and self._wants_page(request):
                 assert self._page is not None
                 return self._page(request, refused)
+            if refused is None and door == "hooks" and request.route.ctx.short is not None:
+                remember(request, request.route.ctx.short, generation, self._bytes_max(door))
         if refused is None:
             return None
         challenge = {"WWW-Authenticate": "Bearer"} if refused.id == "http.unauthorized" else None

@@ -29,6 +29,19 @@ MACHINE_HEADERS: Final[tuple[tuple[str, str], ...]] = (
 """What answers to hooks and MCP calls carry: no browser shows them, and every header costs time in a hook."""
 
 
+def machine_answer(body: bytes, content_type: str) -> bytes:
+    """A whole response of status 200 for machines over a connection that stays open, as it goes on the wire."""
+    headers = (
+        *MACHINE_HEADERS,
+        ("cache-control", "no-store"),
+        ("content-length", str(len(body))),
+        ("connection", "keep-alive"),
+        ("content-type", content_type),
+    )
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"HTTP/1.1 200 OK\r\n{head}\r\n".encode("ascii") + body
+
+
 def own_hosts(port: int) -> frozenset[str]:
     """The exact Host values of a server on this port (page 80, Attacks: no name is matched by pattern)."""
     return frozenset({f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"})

@@ -17,6 +17,7 @@ from sanic import HTTPResponse, Request, Sanic
 
 from relaybay.answers import Answer, word
 from relaybay.api.bodies import JSON, read_object
+from relaybay.api.fast_path import Short
 from relaybay.api.problems import problem
 from relaybay.api.strict_json import dumps
 
@@ -68,6 +69,7 @@ class Routes:
         documented: bool | None = None,
         head: bool = True,
         cache: str | None = None,
+        short: Short | None = None,
     ) -> Operation:
         """Adds one operation.
 
@@ -85,6 +87,7 @@ class Routes:
             documented: whether it stands in the OpenAPI document; by default what is under `/api/`.
             head: whether HEAD is answered.
             cache: a Cache-Control for 200 answers (static files only); by default nothing is stored.
+            short: answers a body at once when a head is repeated (`fast_path.py`); behind the door `hooks` only.
         """
         operation = Operation(
             method=method,
@@ -109,6 +112,7 @@ class Routes:
             unquote=True,
             ctx_door=door,
             ctx_cache=cache,
+            ctx_short=short,
         )(_validating(handler, body, query))
         self.operations.append(operation)
         return operation
