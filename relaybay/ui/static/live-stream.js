@@ -39,5 +39,5 @@ function openStream(address, tell) {
   }
 
   connect();
-  return { state: () => state };
+  return { state: () => state, again: connect };
 }

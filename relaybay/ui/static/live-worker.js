@@ -17,7 +17,14 @@ self.onconnect = (event) => {
       return;
     }
     ports.add(port);
-    if (stream === null) stream = openStream(data.stream, tell);
-    else port.postMessage(stream.state());
+    if (stream === null) {
+      stream = openStream(data.stream, tell);
+      return;
+    }
+    port.postMessage(stream.state());
+    // The page may have been read before a change and have come here after it.
+    port.postMessage({ names: ["*"] });
+    // Whoever opens a page has logged in again.
+    if (stream.state().signedOut) stream.again();
   };
 };

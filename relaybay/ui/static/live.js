@@ -7,8 +7,8 @@
   const lamp = document.getElementById("lamp");
   const page = document.body.dataset.page;
   const clockAhead = Date.parse(document.body.dataset.at) - Date.now();
-  const GATHER_MS = 120;
-  const PAUSE_MS = 400;
+  const GATHER_MS = 30;
+  const PAUSE_MS = 250;
 
   // --- which fragments are to be fetched ---
 
@@ -55,7 +55,7 @@
     try {
       const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (answer.ok) put(ids, await answer.text());
-      else if (answer.status === 404) location.reload();
+      else if (answer.status === 404) location.replace(page);
     } catch {
       // The lamp says that the server does not answer; its next hello asks for everything.
     } finally {

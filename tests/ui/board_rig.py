@@ -1,0 +1,279 @@
+"""A real server with the board over a real store, a browser without scripts, and sessions that live as hooks make them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from relaybay.api.gate import Gate
+from relaybay.api.keys import Keys
+from relaybay.api.routes import Routes
+from relaybay.api.serving import ServerThread, make_app
+from relaybay.domain import Caller
+from relaybay.rules import names
+from relaybay.service import binding, comments, handover, messages, naming, tasks
+from relaybay.service.relay import open_relay
+from relaybay.store import sessions
+from relaybay.store.sessions import SessionRow
+from relaybay.ui.pages import refused, register_board
+
+START = 1_800_000_000_000_000
+SECOND = 1_000_000
+OWNER = Caller(owner=True)
+HOOK = "5e55104a-hook-of-"
+_VOID = {"meta", "link", "input", "br", "img", "hr", "use", "circle", "path"}
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: dict[str, str]
+    parent: Element | None
+    children: list[Element] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All text below, with white space as a page shows it."""
+        return " ".join("".join(self.texts).split())
+
+    def __getitem__(self, name: str) -> str:
+        return self.attributes[name]
+
+
+class Document(HTMLParser):
+    """Elements in order, each properly closed; text goes to every element around it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[Element] = []
+        self._open: list[Element] = []
+        self.raw = text
+        self.feed(text)
+        self.close()
+        assert not self._open, f"never closed: {[e.tag for e in self._open]}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), f"an attribute stands twice: {tag} {attrs}"
+        element = Element(tag, {name: value or "" for name, value in attrs}, self._open[-1] if self._open else None)
+        self.elements.append(element)
+        if tag not in _VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if self._open and self._open[-1].tag == tag and tag not in _VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open and self._open[-1].tag == tag, f"</{tag}> closes {self._open[-1].tag if self._open else None}"
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        for element in self._open:
+            element.texts.append(data)
+
+    def all(self, tag: str = "", **attributes: str) -> list[Element]:
+        wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+        return [
+            e
+            for e in self.elements
+            if (not tag or e.tag == tag) and all(e.attributes.get(n) == v for n, v in wanted.items())
+        ]
+
+    def one(self, tag: str = "", **attributes: str) -> Element:
+        found = self.all(tag, **attributes)
+        assert len(found) == 1, f"{len(found)} of {tag} {attributes}"
+        return found[0]
+
+    def by_id(self, value: str) -> Element:
+        return self.one(id=value)
+
+    @property
+    def text(self) -> str:
+        return self.elements[0].text if self.elements else ""
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: str
+
+    @property
+    def document(self) -> Document:
+        return Document(self.body)
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Board:
+    """The rig. Time stands still unless a test moves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = START
+        self._hooks = 0
+        self.relay = open_relay(folder / "relaybay.db", lambda: self.now)
+        app = make_app()
+        routes = Routes(app)
+        keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+        self.gate = Gate(keys, now_us=lambda: self.now, page=refused)
+        register_board(routes, self.relay, self.gate)
+        self.gate.install(app)
+        self.routes = routes
+        self.server = ServerThread(app).start()
+        self.cookie = ""
+
+    def close(self) -> None:
+        self.server.stop()
+        self.relay.close()
+
+    # --- the browser ---
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20)
+        sent = {"Accept": "text/html", **{n.replace("_", "-"): v for n, v in headers.items()}}
+        if self.cookie:
+            sent["Cookie"] = f"relaybay_session={self.cookie}"
+        connection.request(method, path, body=body, headers=sent)
+        response = connection.getresponse()
+        text = response.read().decode("utf-8")
+        connection.close()
+        return Answer(response.status, {n.lower(): v for n, v in response.getheaders()}, text)
+
+    def log_in(self) -> Board:
+        answer = self.request("GET", f"/login?code={self.gate.logins.mint_code()}")
+        assert answer.status == 303, answer
+        self.cookie = answer.headers["set-cookie"].split(";")[0].partition("=")[2]
+        return self
+
+    def get(self, path: str) -> Answer:
+        return self.request("GET", path)
+
+    def page(self, path: str, status: int = 200) -> Document:
+        answer = self.get(path)
+        assert answer.status == status, (path, answer.status, answer.body[:400])
+        return answer.document
+
+    def post(self, path: str, csrf: str | None = None, **fields: str) -> Answer:
+        fields = {"csrf": self.gate.logins.csrf_token(self.cookie) if csrf is None else csrf, **fields}
+        return self.request(
+            "POST",
+            path,
+            urlencode(fields).encode(),
+            Content_Type="application/x-www-form-urlencoded",
+            Origin=self.server.url,
+        )
+
+    def submit(self, document: Document, action: str, **fields: str) -> Answer:
+        """Sends the one form of the page that goes to `action`, as a browser would, with these fields filled in."""
+        form = document.one("form", action=action, method="post")
+        hidden = {
+            e["name"]: e.attributes.get("value", "")
+            for e in document.all("input", type="hidden")
+            if self._inside(e, form)
+        }
+        assert "csrf" in hidden, "a form without a token"
+        return self.request(
+            "POST",
+            action,
+            urlencode({**hidden, **fields}).encode(),
+            Content_Type="application/x-www-form-urlencoded",
+            Origin=self.server.url,
+        )
+
+    @staticmethod
+    def _inside(element: Element, around: Element) -> bool:
+        at: Element | None = element
+        while at is not None:
+            if at is around:
+                return True
+            at = at.parent
+        return False
+
+    # --- what happens elsewhere ---
+
+    def write(self, use_case: Any) -> Any:
+        outcome = self.relay.store.write(use_case)
+        assert outcome.ok, outcome.refusal
+        return outcome.data
+
+    def session(
+        self, title: str, link: str = "exact", activity: str = "idle", kind: str = "hook", **columns: Any
+    ) -> SessionRow:
+        if link not in ("none", "moved"):
+            self._hooks += 1
+            columns["hook_id"] = f"{HOOK}{self._hooks}"
+
+        def write(tx: Any) -> SessionRow:
+            row = sessions.add(
+                tx, title=title, title_key=names.key(title), kind=kind, link_state=link, activity=activity,
+                title_given=1, last_seen_us=tx.now, last_event_us=tx.now, **columns,
+            )  # fmt: skip
+            return naming.claim_name(tx, row) if link == "exact" else row
+
+        return self.relay.store.write(write)
+
+    def task(self, title: str = "A task", body: str = "", status: str = "todo", bound: SessionRow | None = None) -> str:
+        given = {"project": "shop", "title": title, "body": body, "status": status}
+        key = self.write(lambda tx: tasks.task_create(tx, self.relay, OWNER, **given))["key"]
+        if bound is not None:
+            self.write(lambda tx: binding.task_bind_session(tx, self.relay, OWNER, task=key, session=bound.ref))
+        return key
+
+    def send(self, sender: SessionRow, to: str, body: str, **more: str) -> str:
+        caller = Caller(hook_session=sender.hook_id) if sender.hook_id else Caller(session=sender.title)
+        self.now += SECOND
+        given = {"to": to, "body": body, **more}
+        return self.write(lambda tx: messages.send(tx, self.relay, caller, **given))["message_id"]
+
+    def hand_over(self, row: SessionRow, at: Any = "tool") -> None:
+        def write(tx: Any) -> Any:
+            now = sessions.need(tx, row.id)
+            return handover.hand_over(tx, now, at, handover.offers(tx, now, at))
+
+        assert self.relay.store.write(write) is not None, "nothing was handed over"
+
+    def acknowledge(self, row: SessionRow, message_id: str) -> None:
+        caller = Caller(hook_session=row.hook_id) if row.hook_id else Caller(session=row.title)
+        self.write(lambda tx: messages.acknowledge(tx, self.relay, caller, message_id=message_id))
+
+    def owner_comment(self, key: str, body: str, *, board: bool = False) -> str:
+        return self.write(lambda tx: comments.owner_comment(tx, self.relay, task=key, body=body, from_board=board))[
+            "id"
+        ]
+
+    def reply(self, row: SessionRow, key: str, body: str, in_reply_to: str = "") -> str:
+        caller = Caller(hook_session=row.hook_id) if row.hook_id else Caller(session=row.title)
+        return self.write(
+            lambda tx: comments.comment_add(tx, self.relay, caller, task=key, body=body, in_reply_to=in_reply_to)
+        )["id"]
+
+    def dump(self) -> list[tuple[Any, ...]]:
+        """Everything that is stored."""
+        tables = (
+            "project",
+            "session",
+            "alias",
+            "task",
+            "step",
+            "message",
+            "delivery",
+            "comment",
+            "comment_given",
+            "inbox",
+            "event",
+        )
+        return [
+            (t, *r)
+            for t in tables
+            for r in self.relay.store.read(lambda tx, t=t: tx.rows(f"SELECT * FROM {t} ORDER BY 1"))
+        ]
