@@ -5,16 +5,15 @@ and 30). Nothing is changed here, a used tool-use id apart, which stays even whe
 
 from __future__ import annotations
 
-import json
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from relaybay.domain import Caller, Refusal, Verdict
+from relaybay.domain import Caller, Outcome, Refusal, Verdict
 from relaybay.rules import linking, names, proof, sender
 from relaybay.rules.linking import EFFECTS, RowView, Standing
 from relaybay.rules.text import name_literal
-from relaybay.service import naming
+from relaybay.service import naming, repeats
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
 from relaybay.store import sessions
@@ -40,8 +39,8 @@ class Identity:
     `verified` is how SEND-4 to 6 would have the author, `link_state` that row's link after LINK, `linked_itself`
     whether it had linked itself before the call, `proven_before` whether the call proves the link as it stood before
     (LINK-2 to 4 counted: DLV-2, 4, and replies), `proven` the same after LINK. `repeat` says that the call is its
-    tool-use id's first one repeated (PROOF-6); `first_answer` is what that one was answered, JSON in its service's
-    own form, empty when nothing was kept. `warnings` are (answer id, values).
+    tool-use id's first one repeated (PROOF-6); `first_answer` is what that one was answered, in the form of
+    `repeats.py`, empty when nothing was kept. `warnings` are (answer id, values).
     """
 
     call: Call
@@ -123,12 +122,12 @@ def identify(tx: Tx, relay: Relay, caller: Caller, call: Call, now: int, tool: s
     if proven.verdict.refused:
         return Refusal(proven.verdict.answer, proven.verdict.spec_id)
     if proven.first_answer:
-        refused = json.loads(proven.first_answer).get("refusal")
+        refused = repeats.read(proven.first_answer).refusal
         if refused:
-            return Refusal(**refused)
+            return refused
     found = _judge(tx, caller, call, tool, proven)
     if isinstance(found, Refusal) and proven.witnessed and call != "read":
-        kept = json.dumps({"data": {}, "refusal": asdict(found), "warnings": []}, ensure_ascii=False)
+        kept = repeats.form(Outcome(refusal=found))
         tx.trace(lambda later: sessions.answer_tool(later, proven.tool_use_id, kept))
     return found
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from relaybay.domain import Outcome, Refusal
-from relaybay.service.identity import Identity
+from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.store import sessions
 from relaybay.store.transaction import Tx
+
+if TYPE_CHECKING:
+    from relaybay.service.identity import Identity
 
 
 def digest(**arguments: Any) -> str:
@@ -18,10 +20,32 @@ def digest(**arguments: Any) -> str:
     return sha256(json.dumps(arguments, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
+def mark(caller: Caller, /, **arguments: Any) -> str:
+    """The same for everything a call says, who speaks included: another name makes it another call (PROOF)."""
+    said = [caller.session, caller.session_title, caller.hook_session]
+    return digest(said=said, arguments=arguments)
+
+
+def form(outcome: Outcome) -> str:
+    """An answer as it is kept."""
+    return json.dumps(asdict(outcome), ensure_ascii=True)
+
+
+def read(kept: str) -> Outcome:
+    """An answer that was kept."""
+    found = json.loads(kept)
+    refusal = found.get("refusal")
+    return Outcome(
+        data=found["data"],
+        refusal=Refusal(**refusal) if refusal else None,
+        warnings=tuple((str(answer), dict(values)) for answer, values in found.get("warnings", ())),
+    )
+
+
 def keep(tx: Tx, identity: Identity, outcome: Outcome) -> Outcome:
     """Keeps the answer with the call's tool-use id, so that a repeat finds it. Gives the outcome back."""
     if identity.witnessed and identity.tool_use_id and not identity.repeat:
-        text = json.dumps(asdict(outcome), ensure_ascii=False)
+        text = form(outcome)
         if outcome.ok:
             sessions.answer_tool(tx, identity.tool_use_id, text)
         else:
@@ -31,12 +55,4 @@ def keep(tx: Tx, identity: Identity, outcome: Outcome) -> Outcome:
 
 def first(identity: Identity) -> Outcome | None:
     """What the first call was answered, if this one is its repeat."""
-    if not identity.repeat or not identity.first_answer:
-        return None
-    kept = json.loads(identity.first_answer)
-    refusal = kept["refusal"]
-    return Outcome(
-        data=kept["data"],
-        refusal=Refusal(**refusal) if refusal else None,
-        warnings=tuple((str(a), dict(v)) for a, v in kept["warnings"]),
-    )
+    return read(identity.first_answer) if identity.repeat and identity.first_answer else None

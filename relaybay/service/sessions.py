@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules import names
-from relaybay.rules.text import name_line, name_literal
+from relaybay.rules.text import check_text, name_line, name_literal
 from relaybay.service import links, naming, reach
-from relaybay.service.arguments import one_session
+from relaybay.service.arguments import invalid, one_session
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
@@ -82,50 +83,82 @@ def add_desktop(tx: Tx, relay: Relay, *, desktop: str, title: str, alias: str = 
     for given in (title, desktop):
         if not names.is_given(given):
             return Outcome(refusal=Refusal("session.name_blank", "ROW-6"))
-    if tx.value("SELECT 1 FROM session WHERE desktop_id = ?", names.one_line(desktop)):
+    if any(names.key(row.desktop_id or "") == names.key(desktop) for row in naming.resolve(tx, desktop)):
         return Outcome(refusal=Refusal("session.desktop_taken", "ROW-6", {"desktop": name_literal(desktop)}))
     for given in filter(names.is_given, (title, alias, desktop)):
-        verdict = naming.check(tx, given, known=bool(naming.resolve(tx, given)))
-        if verdict.refused:
-            values: dict[str, Any] = {"name": name_literal(given), "chars": len(given)}
-            values["chars_max"] = limit("name_chars_max")
-            return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, values))
-    shown = naming.free_title(tx, names.one_line(title))
-    project = tasks.project_of(tx, cwd) if cwd else None
+        refusal = _check(tx, given, known=bool(naming.resolve(tx, given)))
+        if refusal is not None:
+            return Outcome(refusal=refusal)
+    if cwd and (check_text(cwd) is not None or not Path(cwd).is_absolute()):
+        return Outcome(refusal=invalid("cwd", "why.folder"))
+    # Canonical, as hooks report it: ROW-1 finds a row by its folder.
+    folder = str(Path(cwd).resolve()) if cwd else ""
+    shown, desktop_id = naming.free_title(tx, names.one_line(title)), names.one_line(desktop)
+    project = tasks.project_of(tx, folder) if folder else None
     row = sessions.add(
         tx,
         title=shown,
         title_key=names.key(shown),
         kind="desktop",
         client="other",
-        desktop_id=names.one_line(desktop),
-        cwd=cwd,
+        desktop_id=desktop_id,
+        cwd=folder,
         title_given=1,
         project_id=project.id if project else None,
     )
     if names.is_given(alias):
         naming.keep_alias(tx, row, alias, "owner")
-    tx.emit("session.added", session=row.ref, title=row.title)
+    if names.key(desktop_id) != desktop_id.lower():
+        # The database folds ASCII only; any other id is found as an alias.
+        sessions.add_alias(tx, row.id, desktop_id, names.key(desktop_id), "owner")
+    tx.emit("session.added", session=row.ref, title=name_line(row.title))
     return Outcome(view(tx, relay, row))
 
 
+def _check(tx: Tx, name: str, *, known: bool) -> Refusal | None:
+    verdict = naming.check(tx, name, known=known)
+    if not verdict.refused:
+        return None
+    values: dict[str, Any] = {"name": name_literal(name), "chars": len(name), "chars_max": limit("name_chars_max")}
+    return Refusal(verdict.answer, verdict.spec_id, values)
+
+
 def rename(tx: Tx, relay: Relay, ref: str, title: str) -> Outcome:
-    """A new title; the old one stays as an alias (page 75). A title that another row has is refused."""
+    """A new title; the old one stays as an alias (page 75). A name that another session goes by is refused, unless
+    that one has ended: its names are free.
+    """
     row = one_session(tx, ref)
     if isinstance(row, Refusal):
         return Outcome(refusal=row)
     if not names.is_given(title):
-        return Outcome(refusal=Refusal("session.name_blank", "10"))
+        return Outcome(refusal=Refusal("session.name_blank", "75"))
     held = naming.resolve(tx, title)
-    values: dict[str, Any] = {"name": name_literal(title), "chars": len(title), "chars_max": limit("name_chars_max")}
     others = [other for other in held if other.id != row.id]
-    if others:
-        values["holder"] = others[0].ref
-        return Outcome(refusal=Refusal("session.title_taken", "10", values))
-    verdict = naming.check(tx, title, known=bool(held))
-    if verdict.refused:
-        return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, values))
+    refusal = _check(tx, title, known=bool(held))
+    holder = next((other for other in others if not _gives_up(other, names.key(title))), None)
+    if refusal is None and holder is not None:
+        refusal = Refusal("session.title_taken", "75", {"name": name_literal(title), "holder": holder.ref})
+    if refusal is not None:
+        return Outcome(refusal=refusal)
+    for other in others:
+        _free(tx, other, title)
     return Outcome(view(tx, relay, naming.rename(tx, row, title, "owner")))
+
+
+def _gives_up(row: SessionRow, key: str) -> bool:
+    """Whether a row lets another have this name: it has ended, and the name is no id of its own."""
+    return row.activity == "ended" and key not in (names.key(row.ref), names.key(row.desktop_id or ""))
+
+
+def _free(tx: Tx, row: SessionRow, name: str) -> None:
+    """Takes a name from a session that has ended: an alias goes, a title is numbered."""
+    for alias_id, _, key, _ in sessions.aliases(tx, row.id):
+        if key == names.key(name):
+            sessions.drop_alias(tx, alias_id)
+    if row.title_key == names.key(name):
+        numbered = naming.free_title(tx, row.title)
+        sessions.change(tx, row.id, title=numbered, title_key=names.key(numbered))
+        tx.emit("session.renamed", session=row.ref, title=name_line(numbered), old_title=name_line(row.title))
 
 
 def end(tx: Tx, relay: Relay, ref: str) -> Outcome:

@@ -48,8 +48,7 @@ def call(
     """
     if caller.owner:
         return work(None)
-    said = [caller.session, caller.session_title, caller.hook_session]
-    mark = repeats.digest(said=said, arguments=arguments)
+    mark = repeats.mark(caller, **arguments)
     who = identify(tx, relay, caller, kind, tx.now, tool, mark)
     if isinstance(who, Refusal):
         return Outcome(refusal=who)

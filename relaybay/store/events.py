@@ -37,8 +37,10 @@ def last(tx: Tx) -> int:
 
 def about(tx: Tx, member: str, value: str, most: int) -> list[tuple[int, str, int, dict[str, Any]]]:
     """The newest events whose data names `value` under `member` (a task's or a session's timeline)."""
-    needle = f"%{json.dumps(member)}: {json.dumps(value, ensure_ascii=False)}%"
-    rows = tx.rows("SELECT id, type, at_us, data FROM event WHERE data LIKE ? ORDER BY id DESC LIMIT ?", needle, most)
+    needle = f"{json.dumps(member)}: {json.dumps(value, ensure_ascii=False)}"
+    rows = tx.rows(
+        "SELECT id, type, at_us, data FROM event WHERE instr(data, ?) > 0 ORDER BY id DESC LIMIT ?", needle, most
+    )
     return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
 
 
@@ -52,6 +54,8 @@ def put_inbox(tx: Tx, kind: str, ref: str, session_id: int | None) -> None:
         session_id,
         tx.now,
     )
+    # A count on every page has changed, and no event says so: a refused call emits none.
+    tx.touch(session_id)
 
 
 def inbox(tx: Tx) -> list[tuple[str, str, int | None, int]]:

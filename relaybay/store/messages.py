@@ -105,12 +105,14 @@ def may_block(tx: Tx, recipient_id: int, blocks_max: int, most: int) -> list[Mai
     )
 
 
-def counts(tx: Tx, recipient_id: int) -> dict[str, int]:
-    """How many deliveries a row has per state."""
-    return {
-        str(s): int(n)
-        for s, n in tx.rows("SELECT state, count(*) FROM delivery WHERE recipient_id = ? GROUP BY state", recipient_id)
-    }
+def counts(tx: Tx, recipient_id: int | None = None) -> dict[str, int]:
+    """How many deliveries a row has in each open state, `sent` and `delivered`; without a row, how many there are."""
+    whose, values = ("", []) if recipient_id is None else ("recipient_id = ? AND ", [recipient_id])
+    rows = tx.rows(
+        f"SELECT state, count(*) FROM delivery WHERE {whose}state IN ('sent','delivered') GROUP BY state",  # noqa: S608
+        *values,
+    )
+    return {str(state): int(count) for state, count in rows}
 
 
 def repeated(tx: Tx, sender_id: int, request_id: str) -> Mail | None:

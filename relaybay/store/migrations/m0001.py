@@ -61,6 +61,7 @@ STATEMENTS: tuple[str, ...] = (
     """,
     "CREATE INDEX session_by_title ON session(title_key)",
     "CREATE INDEX session_by_cwd ON session(cwd)",
+    "CREATE INDEX session_by_desktop_id ON session(lower(desktop_id))",
     """
     CREATE TABLE alias (
       id {key},
@@ -181,6 +182,8 @@ STATEMENTS: tuple[str, ...] = (
     )
     """,
     "CREATE INDEX delivery_open ON delivery(recipient_id, state)",
+    # Small however long the history is: what waits is counted on every page.
+    "CREATE INDEX delivery_waiting ON delivery(recipient_id, state) WHERE state IN ('sent','delivered')",
     """
     CREATE TABLE comment (
       id {key},
