@@ -24,7 +24,7 @@ from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
 #: Cards that one column shows; the column's head counts all of them.
-COLUMN_CARDS_MAX = 60
+COLUMN_CARDS_MAX = 40
 #: Columns in their order; dropped tasks are counted, not shown.
 COLUMNS = STATUSES[:-1]
 
@@ -121,10 +121,14 @@ class _Cards:
 
 
 def happened(found: list[tuple[int, str, int, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Events as a timeline shows them; names in them are one escaped line."""
+    """Events as a timeline shows them; names in them are one escaped line.
+
+    The Map's edge of a message of ours stands beside its `message.sent` and is left out; a client's own has only the edge.
+    """
     return [
         {"id": key, "type": type_, "at": rfc3339(at_us), "data": {k: _line(k, v) for k, v in data.items()}}
         for key, type_, at_us, data in found
+        if type_ != "session.message" or data.get("by") == "client"
     ]
 
 

@@ -91,8 +91,6 @@ def _timeline(tx: Tx, row: SessionRow) -> list[tuple[int, str, int, dict[str, An
         event[0]: event
         for member in ("session", "from_ref", "to_ref")
         for event in events.about(tx, member, row.ref, TIMELINE_MAX)
-        if event[1] != "session.message"  # Every one of ours has its message.sent beside it, or a client's own call.
-        or event[3].get("by") == "client"
     }
     return [found[key] for key in sorted(found, reverse=True)[:TIMELINE_MAX]]
 

@@ -175,7 +175,8 @@ class Board:
 
     def submit(self, document: Document, action: str, **fields: str) -> Answer:
         """Sends the one form of the page that goes to `action`, as a browser would, with these fields filled in."""
-        form = document.one("form", action=action, method="post")
+        buttons = document.all("button", formaction=action)
+        form = document.by_id(buttons[0]["form"]) if buttons else document.one("form", action=action, method="post")
         hidden = {
             e["name"]: e.attributes.get("value", "")
             for e in document.all("input", type="hidden")

@@ -364,7 +364,10 @@ def test_a_task_page_has_everything_about_the_task(board: Board) -> None:
     assert "to shop-web with a tool call" in comments
     assert "Waits for you" in comments
     assert "Which endpoint?" in page.by_id("task_messages").text
-    assert "Task made by you, in Doing" in page.by_id("timeline").text
+    happened = page.by_id("timeline").text
+    assert "Task made by you, in Doing" in happened
+    assert happened.count("Which endpoint?") == 0
+    assert happened.count("shop-web to shop-api") == 2  # Sent and delivered, and not the Map's edge as well.
 
 
 @pytest.mark.spec("CMT-5", "MOVE-4")
