@@ -123,7 +123,7 @@ class _Cards:
 def happened(found: list[tuple[int, str, int, dict[str, Any]]]) -> list[dict[str, Any]]:
     """Events as a timeline shows them; names in them are one escaped line.
 
-    The Map's edge of a message of ours stands beside its `message.sent` and is left out; a client's own has only the edge.
+    The Map's edge of a message of ours stands beside its `message.sent` and is left out; a client's own has only that.
     """
     return [
         {"id": key, "type": type_, "at": rfc3339(at_us), "data": {k: _line(k, v) for k, v in data.items()}}
