@@ -36,9 +36,9 @@ class Relaybay:
         """One event as a request of the client's `http` hooks."""
         return wire.post(self.port, "/hooks/claude-code" + tail, body, self.hook_key, **wire.HOOK_HEADERS)
 
-    def tool(self, tool: str, tool_use_id: str = "", **arguments: Any) -> bytes:
+    def tool(self, tool: str, tool_use_id: str = "", era: str = wire.ERAS[0], **arguments: Any) -> bytes:
         """One call of a tool as a request."""
-        return wire.tool_call(self.port, self.token, tool, tool_use_id, **arguments)
+        return wire.tool_call(self.port, self.token, tool, tool_use_id, era, **arguments)
 
 
 @contextmanager

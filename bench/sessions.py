@@ -72,7 +72,9 @@ def linked(server: Relaybay, connection: socket.socket, number: int, prefix: str
     return made
 
 
-def sends(server: Relaybay, connection: socket.socket, number: int, recipients: list[Session]) -> Iterator[bytes]:
+def sends(
+    server: Relaybay, connection: socket.socket, number: int, recipients: list[Session], era: str = wire.ERAS[0]
+) -> Iterator[bytes]:
     """So many calls of `message_send`, each vouched for by its sender's hooks, to the recipients in turn.
 
     Every call is another tool use, and none meets a rate limit. Made before anything is timed.
@@ -84,4 +86,4 @@ def sends(server: Relaybay, connection: socket.socket, number: int, recipients: 
             senders = linked(server, connection, 1, f"sender-{next(turn)}")
         use = senders[0].prove(connection, "message_send")
         to = recipients[n % len(recipients)].name
-        yield server.tool("message_send", use, to=to, body=f"Please look at change {n} before you go on. " * 5)
+        yield server.tool("message_send", use, era, to=to, body=f"Please look at change {n} before you go on. " * 5)

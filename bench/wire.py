@@ -18,7 +18,8 @@ HOOK_HEADERS = {
     "user-agent": "axios/1.15.2",
     "accept-encoding": "gzip, compress, deflate, br",
 }
-MCP_HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+#: The two eras of MCP: the present client speaks the first, older ones the second.
+ERAS = ("2026-07-28", "2025-11-25")
 
 
 class Unexpected(Exception):  # noqa: N818 - says what happened.
@@ -97,13 +98,18 @@ def exchange(connection: socket.socket, request: bytes) -> bytes:
     return body_of(data)
 
 
-def tool_call(port: int, key: str, tool: str, tool_use_id: str = "", **arguments: Any) -> bytes:
-    """One call of an MCP tool, as a client without a session of its own sends it."""
-    params: dict[str, Any] = {"name": tool, "arguments": arguments}
-    if tool_use_id:
-        params["_meta"] = {"claudecode/toolUseId": tool_use_id}
+def tool_call(port: int, key: str, tool: str, tool_use_id: str = "", era: str = ERAS[0], **arguments: Any) -> bytes:
+    """One call of an MCP tool as a client of this era sends it; neither needs a session."""
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": era}
+    meta: dict[str, Any] = {"claudecode/toolUseId": tool_use_id} if tool_use_id else {}
+    if era == ERAS[0]:
+        headers |= {"mcp-method": "tools/call", "mcp-name": tool}
+        meta["io.modelcontextprotocol/protocolVersion"] = era
+        meta["io.modelcontextprotocol/clientInfo"] = {"name": "bench", "version": "1"}
+        meta["io.modelcontextprotocol/clientCapabilities"] = {}
+    params: dict[str, Any] = {"name": tool, "arguments": arguments, "_meta": meta}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return post(port, "/mcp", call, key, **MCP_HEADERS)
+    return post(port, "/mcp", call, key, **headers)
 
 
 def tool_result(body: bytes) -> dict[str, Any]:
