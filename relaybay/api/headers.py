@@ -12,11 +12,12 @@ _CONTENT_POLICY: Final = (
     "connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+# No referrer at all would make browsers send forms with "Origin: null", which the gate refuses.
 SECURITY_HEADERS: Final[tuple[tuple[str, str], ...]] = (
     ("content-security-policy", _CONTENT_POLICY),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
+    ("referrer-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
 )
