@@ -97,9 +97,9 @@ def event_of(
     """One event, or the refusal of a body that names no session or no event (400)."""
     hook_id, name = body.get("session_id"), body.get("hook_event_name")
     if not isinstance(hook_id, str) or not hook_id.strip() or not _text(body, "session_id"):
-        return word("http.session_id_missing")
+        return word("hook.session_id_missing")
     if not isinstance(name, str) or not name.strip():
-        return word("http.hook_event_name_missing")
+        return word("hook.event_name_missing")
     return HookEvent(
         hook_id=hook_id,
         name=name,
