@@ -108,8 +108,8 @@ def add_desktop(tx: Tx, relay: Relay, *, desktop: str, title: str, alias: str = 
     )
     if names.is_given(alias):
         naming.keep_alias(tx, row, alias, "owner")
-    if names.key(desktop_id) != desktop_id.lower():
-        # The database folds ASCII only; any other id is found as an alias.
+    if names.key(desktop_id) != desktop_id.encode().lower().decode():
+        # As bytes, and so does the database, which folds ASCII only; any other id is found as an alias.
         sessions.add_alias(tx, row.id, desktop_id, names.key(desktop_id), "owner")
     tx.emit("session.added", session=row.ref, title=name_line(row.title))
     return Outcome(view(tx, relay, row))
