@@ -10,7 +10,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,14 @@ class HookServer:
         assert response.header("content-type") == "application/json"
         return response.json
 
+    def row_of_its_own(self, hook: str) -> None:
+        """A linked, idle session without a word over HTTP."""
+        self.write(
+            lambda tx: sessions.add(
+                tx, title=hook, title_key=hook, kind="hook", link_state="exact", hook_id=hook, activity="idle"
+            )
+        )
+
     def linked(self, hook: str = "h1") -> SessionRow:
         self.hook("SessionStart", hook, source="startup")
         self.relay.presence.witness(f"toolu_{hook}", hook, self.relay.clock())
@@ -107,11 +115,22 @@ class HookServer:
     def write(self, work: Any) -> Any:
         return self.relay.store.write(work)
 
-    def send(self, to: SessionRow, body: str = "Please look.", session: str = "peer") -> str:
-        caller = Caller(session=session)
-        said: Outcome = self.write(lambda tx: messages.send(tx, self.relay, caller, body=body, to=to.ref))
-        assert said.refusal is None, said.refusal
-        return str(said.data["message_id"])
+    def send(self, to: SessionRow) -> str:
+        return self.submit_send(to)()
+
+    def submit_send(self, to: SessionRow) -> Callable[[], str]:
+        """Queues a message; what is given waits for its commit and gives the message's id."""
+        caller = Caller(session="peer")
+        future = self.relay.store.submit(
+            lambda tx: messages.send(tx, self.relay, caller, body="Please look.", to=to.ref)
+        )
+
+        def sent() -> str:
+            said: Outcome = future.result(10)
+            assert said.refusal is None, said.refusal
+            return str(said.data["message_id"])
+
+        return sent
 
     def comment(self, row: SessionRow, *, board: bool = False) -> str:
         owner = Caller(owner=True)
