@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -30,7 +31,7 @@ _WHY: Final[dict[str, tuple[str, str]]] = {
 
 def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A | Answer:
     """The arguments as the model has them, or the refusal: `argument_unknown`, `argument_invalid` (page 75)."""
-    known = input_schema(model)["properties"]
+    known = _known(model)
     for name in given:
         if name not in known:
             return word("tool.argument_unknown", tool=tool, name=name_literal(name), known=", ".join(known))
@@ -42,6 +43,12 @@ def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A | A
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return word("tool.argument_invalid", tool=tool, name=".".join(map(str, first["loc"])), why=why(first))
+
+
+@cache
+def _known(model: type[Arguments]) -> tuple[str, ...]:
+    # In the schema's order. Making the schema costs more than the whole rest of a send (measured: 1 ms of 2.5).
+    return tuple(input_schema(model)["properties"])
 
 
 def why(error: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from sanic.models.server_types import Signal
 from sanic.server.async_server import AsyncioServer
 from sanic.server.protocols.http_protocol import HttpProtocol
 
+from relaybay.api.fast_path import FastPathProtocol
 from relaybay.api.listeners import BACKLOG, Listening, UnixListener, bind_tcp
 from relaybay.api.problems import ProblemHandler
 from relaybay.api.strict_json import dumps, loads
@@ -224,7 +225,7 @@ class _Run:
         app.ctx.listening = listening
         server = await app.create_server(
             sock=self._listener,
-            protocol=HttpProtocol,
+            protocol=FastPathProtocol,
             backlog=BACKLOG,
             asyncio_server_kwargs={"start_serving": False},
         )
@@ -241,7 +242,7 @@ class _Run:
     async def _listen_unix(self, server: AsyncioServer, unix: UnixListener) -> asyncio.Server:
         loop = asyncio.get_running_loop()
         protocol = functools.partial(
-            HttpProtocol,
+            FastPathProtocol,
             loop=loop,
             app=self._app,
             signal=Signal(),

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sanic import HTTPResponse, Request
 
-from relaybay.api import serving
 from relaybay.api.bodies import JSON
-from relaybay.api.fast_path import FastPathProtocol, Generation, KnownHead
+from relaybay.api.fast_path import Generation, KnownHead
 from relaybay.api.gate import Gate, GateLimits
 from relaybay.api.headers import machine_answer
 from relaybay.api.keys import Keys
@@ -61,8 +60,7 @@ class Hot:
 
 
 @pytest.fixture
-def hot(keys: Keys, socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hot]:
-    monkeypatch.setattr(serving, "HttpProtocol", FastPathProtocol)
+def hot(keys: Keys, socket_path: Path) -> Iterator[Hot]:
     app = make_app()
     routes = Routes(app)
     gate = Gate(keys, now_us=Clock(), limits=GateLimits(hook_body_bytes_max=BODY_MAX))
