@@ -8,12 +8,9 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.conformance.record import (
-    pytest_addoption,
-    pytest_collection_modifyitems,
-    pytest_configure,
-    pytest_sessionfinish,
-)
+from tests.conformance import record
+from tests.conformance.record import pytest_collection_modifyitems, pytest_configure, pytest_sessionfinish
+from tests.scenarios import transcript
 
 __all__ = ["missing", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure", "pytest_sessionfinish"]
 
@@ -27,6 +24,12 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    # Here, since pytest knows the options of the topmost conftest only, wherever it is started.
+    record.pytest_addoption(parser)
+    transcript.pytest_addoption(parser)
 
 
 def missing(part: str, reason: str) -> NoReturn:
