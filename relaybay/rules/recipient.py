@@ -100,12 +100,19 @@ def near_names(wanted: str, names: Sequence[tuple[str, bool]], names_max: int) -
     folded = wanted.casefold()
     scored = []
     for position, (name, live) in enumerate(names):
-        other = name.casefold()
-        score = SequenceMatcher(None, folded, other).ratio()
-        if folded and (other.startswith(folded) or folded.startswith(other)):
-            score = 1.0
+        score = _score(folded, name.casefold())
         near = score >= _NEAR_ENOUGH
         if near or live:
             scored.append((not near, -score if near else 0.0, not live, position, name))
     ordered = dict.fromkeys(name for *_, name in sorted(scored))
     return tuple(ordered)[:names_max]
+
+
+def _score(wanted: str, name: str) -> float:
+    """How alike two names are, 0 to 1; 0 at once where two quick upper bounds say that it is not enough."""
+    if wanted and (name.startswith(wanted) or wanted.startswith(name)):
+        return 1.0
+    pair = SequenceMatcher(None, wanted, name)
+    if pair.real_quick_ratio() < _NEAR_ENOUGH or pair.quick_ratio() < _NEAR_ENOUGH:
+        return 0.0
+    return pair.ratio()

@@ -51,8 +51,7 @@ def candidates(rows: Iterable[SessionRow]) -> str:
 
 def near(tx: Tx, text: str, but: int | None = None) -> str:
     """The sentence that offers names for one that no row has (RECV-1); `but` is the asking row."""
-    rows = [row for row in sessions.every(tx) if row.id != but]
-    known = [(row.title, row.link_state in ("exact", "guessed")) for row in rows]
+    known = sessions.titles(tx, but, limit("near_names_looked_at_max"))
     found = near_names(names.one_line(text), known, limit("near_names_max"))
     if not found:
         return word("recv.nobody_near").text

@@ -168,6 +168,17 @@ def live_others(tx: Tx, but: int | None, most: int) -> list[SessionRow]:
     return [SessionRow(*r) for r in rows]
 
 
+def titles(tx: Tx, but: int | None, most: int) -> list[tuple[str, bool]]:
+    """Titles of rows, and whether the row is live: live ones first, then those seen last; one row left out."""
+    rows = tx.rows(
+        "SELECT title, link_state IN ('exact','guessed') AS live FROM session WHERE id <> ?"
+        " ORDER BY live DESC, last_seen_us DESC, id DESC LIMIT ?",
+        but or 0,
+        most,
+    )
+    return [(str(title), bool(live)) for title, live in rows]
+
+
 def with_process(tx: Tx) -> list[SessionRow]:
     """Rows whose link is live, or unseen and not ended yet, and whose client process is known (HL-9)."""
     return [SessionRow(*r) for r in tx.rows(f"{_SELECT} WHERE process_pid > 0 AND {_MAY_END}")]
