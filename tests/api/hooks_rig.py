@@ -152,6 +152,13 @@ class HookServer:
             assert time.monotonic() < end, "it did not come to be"
             time.sleep(0.01)
 
+    @property
+    def connections(self) -> int:
+        """How many the server has open, as far as its loop has heard."""
+        run = self.server._run
+        assert run is not None and run._server is not None
+        return len(run._server.connections)
+
     # -- connections that are let go ---------------------------------------------------------------------------
 
     def begin(self, path: str, body: dict[str, Any], headers: dict[str, str] | None = None) -> socket.socket:
@@ -187,8 +194,11 @@ class HookServer:
     ) -> socket.socket:
         named = {f"X-Relaybay-{name.replace('_', '-')}": value for name, value in headers.items()}
         path = f"{HOOK}/wait?wait_id={wait_id}&timeout_s={timeout_s}"
+        # Two units open a new wait and look at it, one looks at a wait that is known: then it really waits.
+        units = self.units + (1 if self.relay.waits.get(wait_id) else 2)
         connection = self.begin(path, self.body("Stop", hook), named)
-        self.until(lambda: self._polled(wait_id) or self._answered(connection))
+        self.until(lambda: self._answered(connection) or (self._polled(wait_id) and self.units >= units))
+        self.relay.store.write(lambda _: None)
         return connection
 
     def _polled(self, wait_id: str) -> bool:

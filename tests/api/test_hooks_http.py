@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -200,7 +199,7 @@ def test_a_client_that_goes_before_its_answer_leaves_nothing_delivered(rig: Hook
         connection = rig.begin(HOOK, rig.body(name))
         rig.until(lambda: rig.units == units + 2)
         connection.close()
-        time.sleep(0.1)
+        rig.until(lambda: not rig.connections)
     rig.until(lambda: "message.offered_again" in _types(rig))
     mail = rig.mail(mid)
     assert (mail.state, mail.stop_blocks, rig.row().turn_state) == ("sent", 0, "none")

@@ -224,7 +224,7 @@ def test_a_connection_that_drops_while_it_fires_leaves_the_item_waiting(rig: Hoo
         rig.relay.store.submit(lambda _: commit.wait(10))
     rig.until(lambda: entry.state == "fired")
     poll.close()
-    time.sleep(0.2)
+    rig.until(lambda: not entry.poll_open)
     commit.set()
     rig.until(lambda: entry.state == "ended")
     rig.until(lambda: "message.offered_again" in _types(rig))
