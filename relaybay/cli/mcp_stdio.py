@@ -29,6 +29,7 @@ from relaybay.answers import Answer, with_code, word
 
 CALLS_MAX: Final = 64
 LAST_SECONDS: Final = 30.0
+CUT_SECONDS: Final = 2.0
 LINE_BYTES_MAX: Final = 4 << 20
 PROTOCOL_META: Final = "io.modelcontextprotocol/protocolVersion"
 NAMED_BY: Final[Mapping[str, str]] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -52,6 +53,13 @@ class _Call:
     sock: socket.socket | None = None
     thread: threading.Thread | None = None
 
+    def cut(self) -> None:
+        """Ends it at once; nobody is told."""
+        self.cancelled = True
+        if self.sock is not None:
+            with contextlib.suppress(OSError):  # It may have ended by itself just now.
+                self.sock.shutdown(socket.SHUT_RDWR)
+
 
 class Forwarder:
     """Reads JSON-RPC lines, forwards each, and writes what comes back, one line per message.
@@ -71,16 +79,30 @@ class Forwarder:
         self._lock = threading.Lock()
         self._calls: dict[Id, _Call] = {}
         self._version = ""
+        self._over = False
 
     def run(self, lines: Iterable[bytes]) -> None:
-        """To the end of the input; then what is still being answered may finish."""
-        for line in lines:
-            if line.strip():
-                self._take(line)
-        until = time.monotonic() + LAST_SECONDS
-        for call in list(self._calls.values()):
-            if call.thread is not None and call.method not in LISTENING:
-                call.thread.join(max(0.0, until - time.monotonic()))
+        """To the end of the input; then what is still being answered may finish. Nothing is written afterwards."""
+        try:
+            for line in lines:
+                if line.strip():
+                    self._take(line)
+            _join([call for call in self._open() if call.method not in LISTENING], LAST_SECONDS)
+        finally:
+            self._end()
+
+    def _open(self) -> list[_Call]:
+        with self._lock:
+            return list(self._calls.values())
+
+    def _end(self) -> None:
+        """Cuts off what is left, such as streams, so that no thread outlives the output it would write to."""
+        with self._lock:
+            self._over = True
+        left = self._open()
+        for call in left:
+            call.cut()
+        _join(left, CUT_SECONDS)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -184,10 +206,7 @@ class Forwarder:
             if call is None or not call.modern:
                 # A late cancel finds nothing: in the new era there is nobody to tell.
                 return call is None and bool(_own_version(message))
-            call.cancelled = True
-        if call.sock is not None:
-            with contextlib.suppress(OSError):  # It may have ended by itself just now.
-                call.sock.shutdown(socket.SHUT_RDWR)
+            call.cut()
         return True
 
     # --- the wire ---
@@ -220,14 +239,23 @@ class Forwarder:
         return headers
 
     def _write(self, text: bytes) -> None:
-        # A client that went away wants no answer; the end of its input ends us.
-        with self._lock, contextlib.suppress(BrokenPipeError):
-            self._out.write(text.strip() + b"\n")
-            self._out.flush()
+        # A client that went away wants no answer; the end of its input ends us. To a closed file Python says
+        # ValueError.
+        with self._lock, contextlib.suppress(BrokenPipeError, ValueError):
+            if not self._over:
+                self._out.write(text.strip() + b"\n")
+                self._out.flush()
 
     def _error(self, call_id: Id | None, code: int, answer: Answer) -> None:
         error = {"code": code, "message": with_code(answer), "data": {"code": answer.code, "spec_id": answer.spec_id}}
         self._write(json.dumps({"jsonrpc": "2.0", "id": call_id, "error": error}).encode())
+
+
+def _join(calls: Iterable[_Call], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    for call in calls:
+        if call.thread is not None:
+            call.thread.join(max(0.0, until - time.monotonic()))
 
 
 def _own_version(message: Mapping[str, Any]) -> str:

@@ -446,3 +446,28 @@ def test_conformance_runs_the_report_of_the_tree_and_hands_on_how_it_ended(asked
     assert asked("conformance") == (0, {"v": 1, "ok": True, "file": str(tree / "docs" / "conformance.md")})
     report.write_text("import sys; sys.exit(3)")
     assert asked("conformance")[0] == 1
+
+
+@pytest.mark.spec("90")
+def test_conformance_takes_the_report_of_its_own_tree_beside_an_editable_install(asked, paths, tmp_path, monkeypatch):
+    """An editable install puts another tree's `tests` package on every interpreter's path."""
+    tree, other = tmp_path / "tree", tmp_path / "other"
+    for folder in (tree, other):
+        package = folder / "tests" / "conformance"
+        package.mkdir(parents=True)
+        (package / "ids.py").write_text(f"FOLDER = {str(folder)!r}")
+        (package / "report.py").write_text(
+            "from pathlib import Path; from tests.conformance import ids; Path('seen').write_text(ids.FOLDER)"
+        )
+    (other / "tests" / "conformance" / "__init__.py").touch()
+    (tree / "relaybay").mkdir()
+    monkeypatch.setattr("relaybay.__file__", str(tree / "relaybay" / "__init__.py"))
+    (tree / "tests" / "conformance" / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(other))
+    assert asked("conformance")[0] == 0
+    assert (tree / "seen").read_text() == str(tree)
+    (tree / "tests" / "conformance" / "__init__.py").unlink()
+    (tree / "tests" / "conformance" / "report.py").write_text("open('seen', 'w').write('again')")
+    assert asked("conformance")[0] == 0
+    assert (tree / "seen").read_text() == "again"
+    assert not (other / "seen").exists()

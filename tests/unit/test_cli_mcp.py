@@ -322,3 +322,30 @@ def test_nothing_but_messages_is_written():
     out = io.BytesIO()
     Forwarder(lambda: (_ for _ in ()).throw(OSError("away")), lambda: "t", out).run([b"\n", b"  \n"])
     assert out.getvalue() == b""
+
+
+def test_after_the_end_no_thread_is_left_that_could_write(client, upstream):
+    upstream.script["subscriptions/listen"] = upstream.stream(hold=20)
+    before = set(threading.enumerate())
+    client.send(modern(1, "subscriptions/listen"))
+    while not upstream.posts:
+        time.sleep(0.01)
+    began = time.monotonic()
+    client.close()
+    assert time.monotonic() - began < 4
+    forwarding = [t for t in set(threading.enumerate()) - before if t.name.endswith("(_receive)")]
+    assert forwarding == []
+    assert client.lines.empty()
+
+
+def test_an_output_that_was_closed_ends_a_call_quietly(upstream, monkeypatch):
+    raised = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    out = io.BytesIO()
+    out.close()
+    forwarder = Forwarder(
+        lambda: http.client.HTTPConnection("127.0.0.1", upstream.server.server_port, timeout=10), lambda: "t", out
+    )
+    forwarder.run([json.dumps(request(1)).encode(), b"no message"])
+    assert len(upstream.posts) == 1
+    assert raised == []
