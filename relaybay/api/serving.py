@@ -28,6 +28,7 @@ from sanic.server.protocols.http_protocol import HttpProtocol
 from relaybay.api.fast_path import FastPathProtocol
 from relaybay.api.listeners import BACKLOG, Listening, UnixListener, bind_tcp
 from relaybay.api.problems import ProblemHandler
+from relaybay.api.requests import AnyTargetRequest
 from relaybay.api.strict_json import dumps, loads
 
 # Together under the 5 s that a SIGTERM may take (page 70, Interface).
@@ -56,6 +57,7 @@ def make_app(name: str = "") -> App:
     app: App = Sanic(
         name or f"relaybay-{secrets.token_hex(4)}",
         configure_logging=False,
+        request_class=AnyTargetRequest,
         error_handler=ProblemHandler(),
         loads=loads,
         dumps=lambda value, **_: dumps(value).decode("utf-8"),

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from relaybay.cli.shell import AGENT_VARIABLES
 from tests.api.wire import Response, Wire
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -58,6 +59,10 @@ class Product:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+        self.remove()
+
+    def remove(self) -> None:
+        """Removes the home and all that is in it."""
         shutil.rmtree(self.folder)
 
     # --- its life ---
@@ -92,7 +97,7 @@ class Product:
 
     def command(self, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         """One command line of a person at a terminal."""
-        env = {name: value for name, value in self.env.items() if not name.startswith(("CLAUDE", "AI_AGENT"))}
+        env = {name: value for name, value in self.env.items() if name not in AGENT_VARIABLES}
         done = subprocess.run(
             [sys.executable, "-m", "relaybay", *words],
             cwd=ROOT,
