@@ -320,12 +320,12 @@ def test_link_14_an_unnamed_row_takes_the_name(rig, call: str) -> None:
 
 @pytest.mark.spec("LINK-15", "SEND-6", "MOVE-2")
 def test_link_15_without_a_name_a_folder_guess_becomes_a_row_of_its_own(rig) -> None:
-    b = rig.row("shop", "agent", "guessed", "h1", activity="working", cwd="/work/shop", process_pid=3)
+    b = rig.row("shop", "agent", "guessed", "h1", activity="working", cwd="/srv/shop", process_pid=3)
     mail = rig.mail(None, b)
     identity, row = rig.accepted("send", witnessed="h1")
     assert spec(identity) == ("LINK-15", "SEND-6") and identity.verified and identity.makes_row
     assert (row.title, row.kind, row.link_state, row.hook_id) == ("shop 2", "hook", "exact", "h1")
-    assert (row.activity, row.cwd, row.process_pid, row.unnamed) == ("working", "/work/shop", 3, True)
+    assert (row.activity, row.cwd, row.process_pid, row.unnamed) == ("working", "/srv/shop", 3, True)
     assert row.name
     left = rig.need(b)
     assert (left.link_state, left.activity, left.process_pid) == ("none", "unknown", 0)

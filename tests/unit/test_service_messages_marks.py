@@ -70,7 +70,7 @@ def test_only_its_own_mail_can_be_marked(rig, alice) -> None:
         rig.store.write(lambda tx, lost=lost: tx.update("delivery", lost.id, recipient_id=None))
         assert rig.no_marks(rig.by(alice), lost.mid) == ("message_orphaned", "ACK-5"), "its row is gone"
     # A row that the call itself makes (LINK-15) was sent nothing yet.
-    rig.row("desk", "desktop", "guessed", "hook-desk", cwd="/work/shop")
+    rig.row("desk", "desktop", "guessed", "hook-desk", cwd="/srv/shop")
     before = rig.send(rig.by(alice), to="desk")["message_id"]
     assert rig.no_marks(rig.claim(hook="hook-desk"), before) == ("message_unknown", "ACK-5")
     assert rig.titled("shop") is None
@@ -169,7 +169,8 @@ def test_without_an_id_a_row_without_hooks_marks_what_its_inbox_has_listed(rig, 
     ids = [rig.send(rig.by(alice), to="plain")["message_id"] for _ in range(3)]
     assert rig.read_marks(rig.claim("plain"))["acknowledged"] == [] and rig.marks(ids[0])[0] == "sent"
     rig.listed(rig.claim("plain"), limit_=1)
-    rig.listed(rig.claim("plain"), box="out")
+    for box in ("out", "all"):
+        rig.listed(rig.claim("plain"), box=box)
     answer = rig.read_marks(rig.claim("plain"))
     assert (answer["acknowledged"], answer["waiting"]) == ([ids[2]], 2)
     rig.listed(rig.claim("plain"), message_id=ids[0])
@@ -195,7 +196,7 @@ def test_a_mark_links_the_caller_s_own_row(rig, alice) -> None:
     guess = rig.row("guess", "hook", "guessed", "hook-guess")
     rig.read_marks(rig.vouched("hook-guess"))
     assert rig.need(guess).link_state == "exact" and rig.need(guess).last_seen_us == rig.now
-    desk = rig.row("desk", "desktop", "guessed", "hook-desk", cwd="/work/shop")
+    desk = rig.row("desk", "desktop", "guessed", "hook-desk", cwd="/srv/shop")
     assert rig.read_marks(rig.claim(hook="hook-desk"))["waiting"] == 0
     assert rig.titled("shop").link_state == "exact" and rig.need(desk).link_state == "none"
 

@@ -123,7 +123,7 @@ def test_a_name_that_takes_over_a_guess_is_verified_by_it(rig) -> None:
 def test_only_a_live_hook_id_speaks_for_its_row(rig) -> None:
     rig.live("alice")
     rig.row("guess", "hook", "guessed", "hook-guess")
-    rig.row("desk", "desktop", "guessed", "hook-desk", cwd="/work/shop")
+    rig.row("desk", "desktop", "guessed", "hook-desk", cwd="/srv/shop")
     for hook, sender in (("hook-alice", "alice"), ("hook-guess", "guess"), ("hook-desk", "shop")):
         receipt = rig.send(rig.claim(hook=hook))
         assert receipt["sender_verified"] and rig.stored(receipt["message_id"]).sender_title == sender
