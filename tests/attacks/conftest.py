@@ -99,9 +99,11 @@ def _operations(tmp_path_factory: pytest.TempPathFactory) -> list[Operation]:
 @pytest.fixture
 def same(world: World) -> Iterator[None]:
     """Nothing in the database may have changed when the test is over, nothing failed, and the server is still there."""
-    before = world.digest()
+    before, digest = world.rows(), world.digest()
     yield
     assert world.process.poll() is None
     assert world.tcp.get("/healthz").status == 200
-    assert world.digest() == before
+    if world.digest() != digest:
+        after = world.rows()
+        pytest.fail(f"changed: { {name: after[name] for name in after if after[name] != before[name]} }"[:2_000])
     assert "Traceback" not in world.log, world.log[-4_000:]
