@@ -115,7 +115,7 @@ def test_a_clock_that_was_set_back_does_not_make_events_old(rig) -> None:
 # -- clear, fork, ids that were here ------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("HL-3", "MOVE-5", "MOVE-9", "DLV-49", "CMT-5")
+@pytest.mark.spec("HL-3", "MOVE-5", "MOVE-6", "MOVE-9", "DLV-49", "CMT-5")
 @pytest.mark.parametrize("ended", [False, True])
 def test_after_clear_the_row_of_that_process_gets_the_new_id(rig, ended: bool) -> None:
     row = rig.linked(process=CLIENT)
@@ -130,6 +130,7 @@ def test_after_clear_the_row_of_that_process_gets_the_new_id(rig, ended: bool) -
     assert "HL-3" in said.spec_ids and after.id == row.id and rig.held("h1") is None
     assert (after.link_state, after.activity, after.turn_state) == ("exact", "idle", "none")
     assert after.name
+    assert (after.title, after.cwd, rig.comment(cid).bound_id) == (row.title, row.cwd, row.id), "all else stays"
     assert (rig.state(mid), rig.comment(cid).state) == ("sent", "sent"), "another conversation stands behind the row"
     assert (rig.mail_of(mid).stop_blocks, rig.comment(cid).stop_blocks) == (1, 1)
     assert rig.mail_of(mid).reoffers == 0 and "message.offered_again" in rig.types()

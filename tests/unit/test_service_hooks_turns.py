@@ -21,7 +21,7 @@ def rig(tmp_path: Path, request):
 # -- activity -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("ACT-1", "ACT-2", "ACT-3", "ACT-5", "ACT-8")
+@pytest.mark.spec("ACT-1", "ACT-2", "ACT-3", "ACT-5", "ACT-8", "HL-0")
 def test_activity_follows_the_events(rig) -> None:
     steps = [
         (("SessionStart", {"source": "startup"}), "idle"),
@@ -43,6 +43,7 @@ def test_activity_follows_the_events(rig) -> None:
         rig.hook(name, **fields)
         assert rig.holder().activity == activity, name
         assert rig.holder().last_seen_us == rig.now
+        assert rig.holder().link_state == ("ended_guessed" if name == "SessionEnd" else "guessed")
 
 
 @pytest.mark.spec("ACT-8")
