@@ -142,7 +142,8 @@ def test_a_hook_id_that_is_nobody_s_any_more_is_not_echoed(rig, alice) -> None:
     # Nor one that the board has never seen, but the call itself passes as its own.
     mine = rig.claim("someone", "hook-unheard-of")
     rig.row("someone", "agent", "moved")
-    assert "unheard" not in rig.why(mine, to="hook-unheard-of")
+    for said in ({"to": "hook-unheard-of"}, {"task": "hook-unheard-of"}):
+        assert "unheard" not in rig.why(mine, **said)
 
 
 @pytest.mark.spec("RECV-7", "HL-2")

@@ -48,6 +48,16 @@ def test_who_is_itself_is_judged_after_link(rig) -> None:
     )
 
 
+@pytest.mark.spec("SEND-8", "SEND-18", "LINK-6")
+def test_a_parent_that_the_merged_row_sent_is_the_sender_s_own(rig) -> None:
+    rig.row("unnamed", "hook", "exact", "hook-1", activity="idle")
+    rig.row("named")
+    asked = rig.send(rig.vouched("hook-1"), to="named")["message_id"]
+    for said in ({}, {"to": "named"}, {"to": "unnamed"}, {"to": "hook-1"}):
+        refused = rig.no_send(rig.vouched("hook-1", "named"), in_reply_to=asked, **said)
+        assert refused == ("to_self", "SEND-8"), said
+
+
 @pytest.mark.spec("SEND-9", "SEND-10", "SEND-11", "SEND-15", "TEXT-1")
 def test_bodies_that_are_not_taken(rig) -> None:
     alice, most = rig.live("alice"), limit("body_chars_max")
