@@ -12,9 +12,8 @@ import click
 from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
 from relaybay.cli.options import json_option
-from relaybay.cli.shell import Shell
+from relaybay.cli.shell import Shell, ask, has_terminal
 from relaybay.cli.status import need_no_server
-from relaybay.errors import StoreLocked
 from relaybay.settings import Paths
 
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -54,12 +53,13 @@ def backup_command(shell: Shell, file: Path | None, as_json: bool) -> None:
 @click.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Only look whether the file is good; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @click.pass_obj
-def restore_command(shell: Shell, file: Path, check: bool, as_json: bool) -> None:
+def restore_command(shell: Shell, file: Path, check: bool, yes: bool, as_json: bool) -> None:
     """Put a backup in the database's place. The database as it was is kept beside it.
 
-    No server may run. `--check` needs no stop and changes nothing.
+    No server may run. At a terminal it asks first. `--check` needs no stop and changes nothing.
     """
     source = file.absolute()
     schema = check_backup(source)
@@ -71,6 +71,9 @@ def restore_command(shell: Shell, file: Path, check: bool, as_json: bool) -> Non
         return
     shell.need_owner()
     need_no_server(shell)
+    question = f"Replace the database {shell.paths.database} by {source}? What was written since then is set aside."
+    if not yes and has_terminal() and not ask(question):
+        raise failure("cli.declined", exits.FAILED)
     kept = put_back(source, shell.paths)
     if as_json:
         output.document({"file": str(source), "kept": None if kept is None else str(kept), "schema": schema})
@@ -134,7 +137,7 @@ def copy_checked(source: Path, target: Path) -> None:
 
 
 def put_back(source: Path, paths: Paths) -> Path | None:
-    """Makes a checked backup the database. Returns where the old one is kept. Raises Failure, StoreLocked."""
+    """Makes a checked backup the database. Returns where the old one is kept. Raises Failure."""
     from filelock import FileLock, Timeout
 
     try:
@@ -153,7 +156,7 @@ def put_back(source: Path, paths: Paths) -> Path | None:
             finally:
                 fresh.unlink(missing_ok=True)
     except Timeout:
-        raise StoreLocked(str(paths.data)) from None
+        raise failure("cli.folder_held", exits.LOCKED, folder=paths.data, lock=paths.lock) from None
     except OSError as error:
         path = error.filename or paths.database
         raise failure("cli.file_not_written", exits.STORE, path=path, why=error.strerror or str(error)) from None

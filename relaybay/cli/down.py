@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import time
@@ -11,6 +10,7 @@ import click
 
 from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
+from relaybay.cli.holder import folder_taken
 from relaybay.cli.options import json_option
 from relaybay.cli.shell import Shell
 from relaybay.cli.talk import find_running
@@ -32,27 +32,14 @@ def down_command(shell: Shell, as_json: bool) -> None:
             # Without a socket only the card names the process, and a card may be older than it.
             raise failure("cli.server_not_ours", exits.FAILED, pid=card.pid, path=shell.paths.server_json)
         _end(card.pid, shell.paths)
+    elif folder_taken(shell.paths):
+        raise failure("cli.folder_held", exits.FAILED, folder=shell.paths.data, lock=shell.paths.lock)
     if as_json:
         output.document({"stopped": card is not None, "pid": None if card is None else card.pid})
     elif card is None:
         output.note("No server runs.")
     else:
         output.lines([f"relaybay (pid {card.pid}) has ended."])
-
-
-def folder_taken(paths: Paths) -> bool:
-    """Whether a server holds the data folder's lock. Takes the lock for a moment when none does."""
-    try:
-        file = os.open(paths.lock, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(file)
-    return False
 
 
 def _end(pid: int, paths: Paths) -> None:

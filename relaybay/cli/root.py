@@ -132,6 +132,8 @@ def _named(error: Exception, words: Sequence[str]) -> Failure:
         return failure("cli.settings", exits.CONFIG, where=error.where, why=error.why)
     if isinstance(error, StoreError):
         return _of_store(error)
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return failure("cli.no_permission", exits.REFUSED, path=error.filename, why=error.strerror)
     if "--debug" in words or os.environ.get("RELAYBAY_DEBUG") == "1":
         raise error
     return failure("cli.internal", exits.FAILED, what=f"{type(error).__name__}: {error}")

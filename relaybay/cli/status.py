@@ -20,7 +20,7 @@ def start_line(shell: Shell, card: Card, *, login: bool = True) -> dict[str, Any
     where the socket is there to ask for one and the shell is not an agent's.
     """
     board = card.url + "/"
-    if login and not shell.of_agent and shell.paths.socket.exists():
+    if login and not shell.of_agent and not card.lost_run and shell.paths.socket.exists():
         board = Server.find(shell.paths).post("login-codes")["url"]
     return {
         "url": card.url,
@@ -30,6 +30,13 @@ def start_line(shell: Shell, card: Card, *, login: bool = True) -> dict[str, Any
         "database": str(shell.paths.database),
         "pid": card.pid,
     }
+
+
+def note_lost_run(card: Card) -> None:
+    """Says that no socket leads to a running server, and what helps."""
+    from relaybay.answers import word
+
+    output.note("relaybay: " + word("cli.run_lost", pid=card.pid, url=card.url, run=card.lost_run).text)
 
 
 @click.command("status")
@@ -44,7 +51,9 @@ def status_command(shell: Shell, as_json: bool) -> int:
         output.note(f"No server runs on {shell.paths.run}. Start one with `relaybay up`.")
         return exits.NO_SERVER
     told: dict[str, Any] = {}
-    if shell.paths.socket.exists():
+    if card.lost_run:
+        note_lost_run(card)
+    elif shell.paths.socket.exists():
         told = shell.server.get("status")
     found = {"running": True, **start_line(shell, card), "version": card.version or None}
     # What the server says of itself wins, but for the link: a code is only worth showing when it is new.

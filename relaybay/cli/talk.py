@@ -35,12 +35,16 @@ _UCRED = struct.Struct("3i")
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What `run/server.json` says of the server that wrote it; `port` 0 and empty texts where it does not say."""
+    """What `run/server.json` says of the server that wrote it; `port` 0 and empty texts where it does not say.
+
+    `lost_run` is the server's own run folder when only the data folder's lock told of it: no socket leads to it.
+    """
 
     pid: int
     port: int
     url: str
     version: str
+    lost_run: str = ""
 
 
 class PeerRefused(OSError):  # noqa: N818 - says the condition.
@@ -122,7 +126,7 @@ def find_running(paths: Paths) -> Card | None:
     happens just now must not fail of being looked at.
 
     Raises:
-        Failure: another user listens at the socket.
+        Failure: another user listens at the socket, or has the folder.
     """
     card = read_card(paths)
     try:
@@ -131,12 +135,43 @@ def find_running(paths: Paths) -> Card | None:
     except PeerRefused:
         raise failure("cli.socket_not_ours", exits.REFUSED, socket=paths.socket) from None
     except OSError:
+        need_own(paths)
         # No socket: its path may be too long for one. Then the card counts, if somebody answers where it says.
-        return card if card is not None and _alive(card.pid) and _answers(card) else None
+        return card if card is not None and _alive(card.pid) and _answers(card) else _by_lock(paths)
     if card is None or card.pid != pid:
         # It listens before it writes its card, and after a crash the old card is still there.
         return Card(pid, 0, "", "")
     return card
+
+
+def need_own(paths: Paths) -> None:
+    """Refuses folders that another user has: keys in them would be theirs. Raises Failure."""
+    for folder in (paths.run, paths.state, paths.data):
+        try:
+            mine = folder.stat().st_uid == os.geteuid()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise failure("cli.folder_not_ours", exits.REFUSED, folder=folder, why=error.strerror) from None
+        if not mine:
+            raise failure("cli.folder_not_ours", exits.REFUSED, folder=folder, why="it belongs to another user")
+
+
+def _by_lock(paths: Paths) -> Card | None:
+    """The server that signed the data folder's lock, when it lives, answers, and the lock is held."""
+    from relaybay.cli import holder
+
+    note = holder.read(paths.lock)
+    if note is None or not note.lives:
+        return None
+    card = Card(note.pid, _port(note.url), note.url, note.version, note.run)
+    # The lock last: by now there is a server, so no start can fail of the lock being looked at.
+    return card if _answers(card) and holder.folder_taken(paths) else None
+
+
+def _port(url: str) -> int:
+    tail = url.rstrip("/").rpartition(":")[2]
+    return int(tail) if tail.isdigit() else 0
 
 
 def _alive(pid: int) -> bool:
@@ -148,7 +183,8 @@ def _alive(pid: int) -> bool:
 
 
 def _answers(card: Card) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", card.port, timeout=CONNECT_SECONDS)
+    host = card.url.removeprefix("http://").rpartition(":")[0].strip("[]") or "127.0.0.1"
+    connection = http.client.HTTPConnection(host, card.port, timeout=CONNECT_SECONDS)
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status == http.client.OK
@@ -172,6 +208,8 @@ class Server:
         card = find_running(paths)
         if card is None:
             raise failure("cli.no_server", exits.NO_SERVER, run=paths.run)
+        if card.lost_run:
+            raise failure("cli.run_lost", exits.NO_SERVER, pid=card.pid, url=card.url, run=card.lost_run)
         if not paths.socket.exists():
             raise failure("cli.no_socket", exits.NO_SERVER, pid=card.pid, socket=paths.socket)
         if card.version not in ("", __version__):

@@ -13,12 +13,14 @@ from typing import IO, Any
 
 import click
 
-from relaybay.cli import exits, output, server_log
+from relaybay import __version__
+from relaybay.cli import exits, holder, output, server_log
 from relaybay.cli.exits import failure
 from relaybay.cli.options import json_option
 from relaybay.cli.shell import Shell
-from relaybay.cli.status import start_line
-from relaybay.cli.talk import find_running
+from relaybay.cli.status import note_lost_run, start_line
+from relaybay.cli.talk import find_running, need_own
+from relaybay.errors import StoreLocked
 from relaybay.settings import Paths, Settings
 
 READY_SECONDS = 10.0
@@ -42,11 +44,14 @@ def up_command(shell: Shell, foreground: bool, port: int | None, as_json: bool) 
       relaybay up --foreground --port 0 --json
     """  # noqa: D301 - Click reads the escape.
     settings, paths = shell.settings, shell.paths
+    need_own(paths)
     try:
         paths.make()
     except OSError as error:
         raise failure("cli.store_read_only", exits.STORE, why=f"{error.filename}: {error.strerror}") from None
     if foreground:
+        # Asked before the lock is tried, so that the refusal can say where the other is.
+        _need_free(paths)
         _serve(settings, paths, port, as_json=as_json, detached=shell.env.get(_DETACHED) == "1")
         return
     line, new = _existing(shell), False
@@ -59,7 +64,19 @@ def up_command(shell: Shell, foreground: bool, port: int | None, as_json: bool) 
         return
     output.note("relaybay started." if new else "relaybay runs already.")
     output.lines([f"url    {line['url']}", f"board  {line['board_url']}"])
+    card = None if new else find_running(paths)
+    if card is not None and card.lost_run:
+        note_lost_run(card)
+        return
     output.note("The board link works once, for ten minutes; `relaybay open` makes another.")
+
+
+def _need_free(paths: Paths) -> None:
+    """Refuses while a server has the data folder, and says where it is."""
+    card = find_running(paths)
+    if card is not None:
+        where = card.url if card.port else "an address it has not told yet"
+        raise failure("cli.server_runs", exits.LOCKED, folder=paths.data, url=where, pid=card.pid)
 
 
 def _port(line: dict[str, Any]) -> int:
@@ -94,6 +111,7 @@ def _serve(settings: Settings, paths: Paths, port: int | None, *, as_json: bool,
         server_log.to_stderr()
 
     def ready(line: dict[str, Any]) -> None:
+        holder.sign(paths, line["url"], __version__)
         if as_json or detached:
             output.document({name: value for name, value in line.items() if name != "v"})
         else:
@@ -114,6 +132,9 @@ def _run(settings: Settings, paths: Paths, port: int | None, ready: Callable[[di
 
     try:
         run(settings, paths, port=port, ready=ready)
+    except StoreLocked:
+        _need_free(paths)
+        raise failure("cli.folder_held", exits.LOCKED, folder=paths.data, lock=paths.lock) from None
     except BindRefused as refused:
         raise exits.Failure.of(refused.answer, exits.FAILED) from None
     except KeyFileRefused as refused:

@@ -17,7 +17,7 @@ class Paths:
         config_folder: holds `config.toml` and `automations.toml`; with `RELAYBAY_HOME` that folder itself.
         data: the database, its lock, and the copies of the command hook.
         state: logs, backups, setup's manifest and the spool.
-        run: the socket, the keys, and what tells that a server runs.
+        run: the socket, the keys, and what tells that a server runs. It has to outlive a reboot.
         home: `RELAYBAY_HOME`, or None with the platform's own folders.
     """
 
@@ -35,16 +35,13 @@ class Paths:
             # Absolute at once: the server leaves the folder it was started in.
             home = Path(given).expanduser().absolute()
             return cls(home, home / "data", home / "state", home / "run", home)
-        import warnings  # noqa: PLC0415 - only without RELAYBAY_HOME, and start-up time counts (PERF-10).
-
-        from platformdirs import PlatformDirs  # noqa: PLC0415
+        from platformdirs import PlatformDirs  # noqa: PLC0415 - only without RELAYBAY_HOME (PERF-10).
 
         dirs = PlatformDirs(APP, appauthor=False)
-        with warnings.catch_warnings():
-            # A machine without XDG_RUNTIME_DIR is an ordinary one (containers, ssh); the fallback is safe.
-            warnings.simplefilter("ignore")
-            run = dirs.user_runtime_path
-        return cls(dirs.user_config_path, dirs.user_data_path, dirs.user_state_path, run)
+        state = dirs.user_state_path
+        # Not the platform's runtime folder: a logout empties that, and setup has written the keys into the
+        # client's own files.
+        return cls(dirs.user_config_path, dirs.user_data_path, state, state / "run")
 
     @property
     def config_file(self) -> Path:

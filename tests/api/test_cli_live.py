@@ -186,6 +186,58 @@ def test_a_second_server_on_the_folder_is_75(home):
 
 
 @pytest.mark.spec("75")
+def test_up_in_the_foreground_beside_a_server_says_where_that_one_is(home):
+    line = home.ask("up", "--port", "0")
+    for words in (["up", "--foreground"], ["up", "--foreground", "--port", "0"]):
+        done = home.run(*words, check=75)
+        assert line["url"] in done.stderr and str(line["pid"]) in done.stderr and "relaybay down" in done.stderr
+    assert home.ask("status")["pid"] == line["pid"]
+
+
+@pytest.mark.spec("75")
+def test_a_server_whose_run_folder_vanished_is_found_and_can_be_ended(home):
+    line = home.ask("up", "--port", "0")
+    shutil.rmtree(home.folder / "h" / "run")
+    found = home.run("status", check=0)
+    assert line["url"] in found.stdout and "was removed while it ran" in found.stderr
+    again = home.run("up", check=0)
+    assert line["url"] in again.stdout and "relaybay down" in again.stderr
+    assert home.ask("project", "list", code=69)["error"]["code"] == "no_socket"
+    assert home.ask("down") == {"v": 1, "stopped": True, "pid": line["pid"]}
+    assert not answers(line["url"])
+    second = home.ask("up", "--port", "0")
+    assert second["pid"] != line["pid"] and home.ask("project", "list")["projects"] == []
+
+
+@pytest.mark.spec("75")
+def test_a_server_of_another_environment_on_the_same_data_is_found(home):
+    """Without RELAYBAY_HOME each folder has a variable of its own, and two shells may differ in one of them."""
+    del home.env["RELAYBAY_HOME"]
+    (home.folder / "d").mkdir()
+    home.env |= {"XDG_DATA_HOME": str(home.folder / "d"), "XDG_STATE_HOME": str(home.folder / "one")}
+    line = home.ask("up", "--port", "0")
+    other = {"XDG_STATE_HOME": str(home.folder / "two")}
+    found = home.run("status", check=0, env=other)
+    assert line["url"] in found.stdout and str(home.folder / "one" / "relaybay" / "run") in found.stderr
+    assert home.ask("up", env=other)["pid"] == line["pid"]
+    assert home.ask("up", "--foreground", code=75, env=other)["error"]["code"] == "data_folder_locked"
+    assert home.ask("down", env=other) == {"v": 1, "stopped": True, "pid": line["pid"]}
+
+
+@pytest.mark.spec("75")
+def test_a_second_start_on_the_folder_leaves_the_first_ones_note(home):
+    line = home.ask("up", "--port", "0")
+    code = (
+        "import sys; from pathlib import Path; from relaybay.store.database import Store; Store(Path(sys.argv[1]), int)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, line["database"]], env=home.env, capture_output=True, text=True, check=False
+    )
+    assert "StoreLocked" in done.stderr
+    assert json.loads((home.folder / "h" / "data" / "lock").read_text())["pid"] == line["pid"]
+
+
+@pytest.mark.spec("75")
 def test_two_that_start_at_once_end_up_with_one(home):
     words = [sys.executable, "-m", "relaybay", "up", "--port", "0", "--json"]
     options = {"env": home.env, "cwd": home.folder, "stdin": subprocess.DEVNULL, "text": True}
@@ -390,8 +442,10 @@ async def _over_stdio(home, mode, use):
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     program = StdioServerParameters(command=sys.executable, args=["-m", "relaybay", "mcp"], env=home.env)
-    async with Client(stdio_client(program), mode=mode, read_timeout_seconds=20.0) as client:
-        return await use(client)
+    # The library's own choice is whatever stderr was when it was imported: under a capture that is no file.
+    with tempfile.TemporaryFile("w+") as said:
+        async with Client(stdio_client(program, errlog=said), mode=mode, read_timeout_seconds=20.0) as client:
+            return await use(client)
 
 
 @pytest.mark.spec("70")

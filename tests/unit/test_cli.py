@@ -578,3 +578,18 @@ def test_unlink_asks_once(stub, answer, code, calls):
     got, said = at_terminal(answer, "session", "unlink", "S-1")
     assert (got, len(stub.asked)) == (code, calls), said
     assert "Unlink S-1?" in said and (code or "unlinked." in said)
+
+
+@pytest.mark.spec("70")
+@pytest.mark.parametrize(("answer", "words", "code"), [(b"n\n", [], 1), (b"y\n", [], 0), (b"", ["--yes"], 0)])
+def test_restore_asks_a_person_first(home, answer, words, code):
+    (home / "data").mkdir(mode=0o700)
+    fill = "import sys; from pathlib import Path; from relaybay.store.database import Store; Store(Path(sys.argv[1]), int).close()"
+    database = home / "data" / "relaybay.db"
+    subprocess.run([sys.executable, "-c", fill, str(database)], cwd=TREE, check=True)
+    assert program("backup", str(home / "b.db")).returncode == 0
+    before = database.stat().st_ino
+    got, said = at_terminal(answer, "restore", str(home / "b.db"), *words)
+    assert got == code, said
+    assert ("Replace the database" in said) is (words == [])
+    assert (database.stat().st_ino == before) is (code == 1)

@@ -53,7 +53,23 @@ def test_without_it_the_platforms_folders_are_used(tmp_path, monkeypatch):
     assert paths.config_file == tmp_path / "config" / "relaybay" / "config.toml"
     assert paths.database == tmp_path / "data" / "relaybay" / "relaybay.db"
     assert paths.server_log == tmp_path / "state" / "relaybay" / "server.log"
-    assert paths.run.name == "relaybay"
+    assert paths.run == tmp_path / "state" / "relaybay" / "run"
+
+
+@pytest.mark.spec("75")
+@pytest.mark.parametrize("runtime", ["there", None])
+def test_the_keys_never_lie_where_a_logout_empties_the_folder(tmp_path, monkeypatch, runtime):
+    """Setup has written them into the client's files, so they have to be the same after a reboot."""
+    if runtime is None:
+        monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    else:
+        (tmp_path / runtime).mkdir(mode=0o700)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / runtime))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    paths = Paths.find({})
+    for file in (paths.token, paths.owner_key, paths.socket, paths.server_json):
+        assert file.parent == tmp_path / "state" / "relaybay" / "run"
+        assert file.is_relative_to(paths.state)
 
 
 def test_the_folders_are_the_owners_alone(paths):
