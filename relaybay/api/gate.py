@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -43,6 +44,7 @@ AGENT_SHELL_HEADER: Final = "x-relaybay-agent-shell"
 CSRF_HEADER: Final = "x-csrf-token"
 CSRF_FIELD: Final = "csrf"
 
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _SECRET_NAMES: Final = frozenset(
     {"token", "access_token", "bearer", "authorization", "api_key", "apikey", "hook_key", "owner_key"}
@@ -148,6 +150,9 @@ class Gate:
                 remember(request, request.route.ctx.short, generation, self._bytes_max(door))
         if refused is None:
             return None
+        if refused.id == "http.malformed" and request.stream is not None:
+            # Where this request ends is in doubt, so nothing that follows on the connection is another one.
+            cast("Http", request.stream).keep_alive = False
         challenge = {"WWW-Authenticate": "Bearer"} if refused.id == "http.unauthorized" else None
         return problem(refused, challenge)
 
@@ -178,6 +183,10 @@ class Gate:
         headers = request.headers
         if not request.raw_url.startswith(b"/"):
             return word("http.malformed")  # Absolute form: the authority in it would be a second Host.
+        if not all(map(_HEADER_NAME.fullmatch, headers)):
+            return word(
+                "http.malformed"
+            )  # "Transfer-Encoding : chunked" is a header to some readers, and not to others.
         if over_unix(request):
             if not is_same_user(request):
                 return word("http.peer_refused")

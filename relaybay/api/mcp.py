@@ -25,6 +25,7 @@ from relaybay.api.calls import UseCase, answered, failure_of, refusal_of, run, r
 from relaybay.api.commits import Commits
 from relaybay.api.headers import own_hosts, own_origins
 from relaybay.api.mcp_bridge import mount
+from relaybay.api.mcp_json import StrictJson
 from relaybay.api.models import EventsSince
 from relaybay.api.routes import Routes
 from relaybay.api.strict_json import dumps
@@ -165,7 +166,7 @@ def register_mcp(
 ) -> McpSurface:
     """Serves the tools at `/mcp` for as long as the app of `routes` runs."""
     surface = McpSurface(relay, commits, use_cases, live_sessions)
-    mount(routes, lambda: surface.manager(routes.app.ctx.listening.port))
+    mount(routes, lambda: StrictJson(surface.manager(routes.app.ctx.listening.port)))
     return surface
 
 

@@ -24,11 +24,27 @@ pytestmark = [pytest.mark.xdist_group("attacks-credentials"), pytest.mark.spec("
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OPEN = {"/healthz", "/readyz", "/metrics", "/login", "/static/x/x"}
-METHODS = (
-    "initialize ping server/discover tools/list tools/call resources/list resources/read resources/templates/list"
-    " resources/subscribe prompts/list prompts/get completion/complete logging/setLevel subscriptions/listen"
-    " tasks/get tasks/cancel notifications/initialized notifications/cancelled no/such"
-).split()
+METHODS = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "resources/subscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/cancel",
+    "notifications/initialized",
+    "notifications/cancelled",
+    "no/such",
+]
 
 
 # --- 17: nothing without a key ---

@@ -28,6 +28,7 @@ from relaybay.api.gate import Gate
 from relaybay.api.headers import own_hosts, own_origins
 from relaybay.api.keys import Keys
 from relaybay.api.mcp_bridge import mount
+from relaybay.api.mcp_json import StrictJson
 from relaybay.api.routes import Routes
 from relaybay.api.serving import make_app, serve
 from tests.api.mcp_fixture import asking, content
@@ -242,13 +243,15 @@ def main() -> None:
     keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
     fixture = Fixture()
 
-    def manager() -> StreamableHTTPSessionManager:
+    def manager() -> StrictJson:
         port = app.ctx.listening.port
         security = TransportSecuritySettings(
             allowed_hosts=list(own_hosts(port)), allowed_origins=list(own_origins(port))
         )
-        return StreamableHTTPSessionManager(
-            fixture.server, event_store=Events(), security_settings=security, retry_interval=RETRY_MS
+        return StrictJson(
+            StreamableHTTPSessionManager(
+                fixture.server, event_store=Events(), security_settings=security, retry_interval=RETRY_MS
+            )
         )
 
     mount(routes, manager)
