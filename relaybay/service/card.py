@@ -43,7 +43,7 @@ def session_view(row: SessionRow) -> dict[str, Any]:
 
 
 def author_view(label: str) -> dict[str, Any]:
-    """A task's author as the task keeps it: `owner`, a session's ref, or `unnamed`."""
+    """Who wrote a task's title and body, as the task keeps it: `owner`, a session's ref, or `unnamed`."""
     return {"kind": label} if label in ("owner", "unnamed") else {"kind": "session", "ref": label}
 
 

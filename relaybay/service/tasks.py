@@ -21,9 +21,10 @@ from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
 
-def unknown(key: str) -> Outcome:
-    """`task_unknown`."""
-    return Outcome(refusal=Refusal("task.unknown", "75", {"task": name_literal(key)}))
+def unknown(key: str, *, owner: bool = False) -> Outcome:
+    """`task_unknown`, to the owner in the owner's words."""
+    answer = "task.unknown.owner" if owner else "task.unknown"
+    return Outcome(refusal=Refusal(answer, "75", {"task": name_literal(key)}))
 
 
 def tasks_list(
@@ -87,7 +88,7 @@ def task_get(tx: Tx, relay: Relay, caller: Caller, *, task: str) -> Outcome:
     """
     found = tasks.get(tx, task)
     if found is None:
-        return unknown(task)
+        return unknown(task, owner=caller.owner)
     view = task_view(tx, found, body=True)
     shown = comment_lists.page(tx, relay, caller, found, "task_get", units_max=listing.room(view))
     text = word("task.shown", task=found.task_key, status=found.status).text
@@ -159,11 +160,16 @@ class Change:
 
 @dataclass(slots=True)
 class _Done:
-    """What an update came to: columns to set, and the words for what changed."""
+    """What an update came to: columns to set, the words for what changed, and the number of a step that it added."""
 
     columns: dict[str, Any] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
-    wrote: bool = False
+    step: int = 0
+
+    @property
+    def wrote(self) -> bool:
+        """Whether title or body is another now."""
+        return not self.columns.keys().isdisjoint(("title", "body_md"))
 
 
 def task_update(tx: Tx, relay: Relay, caller: Caller, *, task: str, change: Change) -> Outcome:
@@ -179,7 +185,7 @@ def task_update(tx: Tx, relay: Relay, caller: Caller, *, task: str, change: Chan
 def _update(tx: Tx, relay: Relay, who: Identity | None, task: str, change: Change) -> Outcome:
     found = tasks.get(tx, task)
     if found is None:
-        return unknown(task)
+        return unknown(task, owner=who is None)
     wrong = _check(tx, found, change)
     if wrong is not None:
         return Outcome(refusal=wrong)
@@ -190,13 +196,17 @@ def _update(tx: Tx, relay: Relay, who: Identity | None, task: str, change: Chang
         said = word("task.as_before", task=before.task_key).text
         return writes.done(who, {**task_view(tx, before, body=True), "text": said})
     if done.wrote:
-        done.columns["author"] = _author_now(before, change, author, steps=bool(tasks.steps(tx, before.id)))
+        done.columns["author"] = _author_now(before, change, author)
     after = tasks.change(tx, before, **done.columns)
-    large = _too_large(tx, "step_add" if change.step_add is not None else "body", after) if done.wrote else None
+    grown = done.wrote or done.step
+    large = _too_large(tx, "step_add" if done.step else "body", after) if grown else None
     if large is not None:
         return Outcome(refusal=large)
     moved = {"old_status": before.status, "status": after.status} if before.status != after.status else {}
-    tx.emit("task.updated", task=after.task_key, project=after.project, changed=done.changed, by=author.label, **moved)
+    # Steps keep no author of their own: the event is where one can be read off.
+    added = {"step": done.step} if done.step else {}
+    what = {"changed": done.changed, "by": author.label, **moved, **added}
+    tx.emit("task.updated", task=after.task_key, project=after.project, **what)
     answer = "task.status_changed" if moved else "task.updated"
     said = word(answer, task=after.task_key, what=", ".join(done.changed), **moved).text
     return writes.done(who, {**task_view(tx, after, body=True), "text": said})
@@ -227,24 +237,23 @@ def _carry_out(tx: Tx, task: TaskRow, change: Change) -> _Done:
     wanted = {"title": title, "body_md": body, "status": change.status or task.status}
     done.columns = {name: value for name, value in wanted.items() if value != getattr(task, name)}
     done.changed = [name.removesuffix("_md") for name in done.columns]
-    done.wrote = "title" in done.columns or "body_md" in done.columns or change.step_add is not None
     if change.step_add is not None:
-        tasks.add_step(tx, task.id, names.one_line(change.step_add))
+        done.step = tasks.add_step(tx, task.id, names.one_line(change.step_add))
     states = {n: was for n, _, was in tasks.steps(tx, task.id)}
     for number, is_done in ((change.step_done, True), (change.step_undone, False)):
         if number is not None and states[number] is not is_done:
             tasks.set_step(tx, task.id, number, done=is_done)
             done.changed.append(f"step {number}")
-    if change.step_add is not None:
+    if done.step:
         done.changed.append("steps")
     return done
 
 
-def _author_now(task: TaskRow, change: Change, author: Author, *, steps: bool) -> str:
-    """Whose texts a task holds. It counts as the owner's only while every text in it is: an agent's words must not
-    stand under the owner's name.
+def _author_now(task: TaskRow, change: Change, author: Author) -> str:
+    """Whose title and body a task holds; its status and its steps say nothing of that. They count as the owner's only
+    when both are: an agent's words must not stand under the owner's name.
     """
     if author.kind != "owner":
         return author.label
-    all_new = change.title is not None and change.body is not None and not steps
-    return "owner" if all_new else task.author
+    both = change.title is not None and (change.body is not None or not task.body_md)
+    return "owner" if both else task.author

@@ -31,9 +31,10 @@ def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
     why = pending(tx, relay, found.session_id)
     rows = comments.of_task(tx, found.id)
     about = events.about(tx, "task", found.task_key, _HISTORY_EVENTS_MAX)
-    handed = _hand_overs(about)
+    handed, added = _hand_overs(about), _added_by(about)
     bound = sessions.get(tx, found.session_id)
     view = task_view(tx, found, body=True)
+    view["steps"] = [one | ({"by": added[one["n"]]} if one["n"] in added else {}) for one in view["steps"]]
     if bound is not None:
         view["session"] = session_short(relay, bound)
     return Outcome(
@@ -77,3 +78,14 @@ def _hand_overs(about: list[tuple[int, str, int, dict[str, Any]]]) -> dict[str, 
             entry = {"taken_back_at": rfc3339(at_us), "to": {"ref": data.get("session"), "title": data["title"]}}
             found.setdefault(data["comment_id"], []).append(entry)
     return found
+
+
+def _added_by(about: list[tuple[int, str, int, dict[str, Any]]]) -> dict[int, str]:
+    """Step → who added it, as authors are kept; nothing of one whose event said no number, or is too long ago."""
+    return {data["step"]: data["by"] for _, type_, _, data in about if type_ == "task.updated" and "step" in data}
+
+
+def task_of_comment(tx: Tx, _relay: Relay, *, comment_id: str) -> Outcome:
+    """`{task}`: where a comment stands; nothing for one that is not there any more."""
+    row = comments.get(tx, comment_id)
+    return Outcome(data={"task": row.task_key} if row is not None else {})

@@ -11,7 +11,7 @@ from relaybay.domain import Outcome
 from relaybay.service import binding, listing, projects, tasks
 from relaybay.service.arguments import STATUSES
 from relaybay.service.tasks import Change
-from relaybay.store import sessions
+from relaybay.store import events, sessions
 from relaybay.store import tasks as stored
 from tests.unit.card_rig import OWNER, CardRig
 from tests.unit.linking_rig import SECOND
@@ -150,8 +150,17 @@ def test_sessions_write_tasks_and_none_stands_as_the_owners(rig) -> None:
     assert rig.do(update(rig, mine, rig.by(bound), body="agent"))["author"]["ref"] == bound.ref
     assert rig.do(update(rig, mine, body="owner"))["author"]["ref"] == bound.ref
     assert rig.do(update(rig, mine, title="Mine", body="mine"))["author"] == {"kind": "owner"}
-    rig.do(update(rig, mine, rig.by(bound), step_add="agent's"))
-    assert rig.do(update(rig, mine, title="Mine too", body="both"))["author"]["ref"] == bound.ref
+    # Its step leaves title and body the owner's; whose the step is stands in its event.
+    stepped = rig.do(update(rig, mine, rig.by(bound), step_add="agent's"))
+    assert stepped["author"] == {"kind": "owner"}
+    last = rig.relay.store.read(lambda tx: events.since(tx, 0, ("task.updated",), 99))[-1][3]
+    assert (last["changed"], last["step"], last["by"]) == (["steps"], 1, bound.ref)
+    assert rig.do(update(rig, mine, rig.by(bound), step_done=1))["author"] == {"kind": "owner"}
+    assert rig.do(update(rig, mine, rig.by(bound), title="agent's"))["author"]["ref"] == bound.ref
+    assert rig.do(update(rig, mine, rig.by(bound), step_add="more", status="done"))["author"]["ref"] == bound.ref
+    # A title alone is all there is to a task without a body.
+    assert rig.do(update(rig, mine, body=""))["author"]["ref"] == bound.ref
+    assert rig.do(update(rig, mine, title="The owner's"))["author"] == {"kind": "owner"}
     # Refused calls make no row.
     assert rig.no(create(rig, rig.by(name="newer"), project="-"))[0] == "project_unknown"
     assert rig.no(update(rig, "shop-99", rig.by(name="newer"), title="x"))[0] == "task_unknown"
