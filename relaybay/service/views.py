@@ -46,8 +46,11 @@ def open_mail(states: dict[str, int] | None) -> dict[str, int]:
     return {"undelivered": states.get("sent", 0), "unread": states.get("delivered", 0)}
 
 
-def board(tx: Tx, relay: Relay, *, project: str = "") -> Outcome:
-    """The board: columns of cards, of one project or of all, with counts of what is not delivered and not read."""
+def board(tx: Tx, relay: Relay, *, project: str = "", move: str = "") -> Outcome:
+    """The board: columns of cards, of one project or of all, with counts of what is not delivered and not read.
+
+    `move` is the key of the card that is being moved, whose columns are offered; it changes nothing.
+    """
     if project and tasks.project(tx, project) is None:
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
     totals = counted.tasks_by_status(tx, project)
@@ -66,6 +69,7 @@ def board(tx: Tx, relay: Relay, *, project: str = "") -> Outcome:
     return Outcome(
         data={
             "project": project,
+            "move": move,
             "projects": projects_list(tx).data["projects"],
             "columns": columns,
             "dropped": totals.get("dropped", 0),

@@ -14,8 +14,9 @@ from sanic import HTTPResponse, Request
 
 from relaybay.answers import Answer, word_refusal
 from relaybay.domain import Caller, Outcome
-from relaybay.service import binding, comments, inbox, projects, sessions, tasks
-from relaybay.ui.desk import Desk, Notice, go
+from relaybay.service import binding, comments, inbox, projects, sessions, tasks, views_tasks
+from relaybay.service.views_owner import for_owner
+from relaybay.ui.desk import Desk, Notice, go, typed
 from relaybay.ui.forms import Form
 from relaybay.ui.paths import url
 from relaybay.ui.ports import RouteTable
@@ -73,17 +74,23 @@ class Actions:
         then: Callable[[dict[str, Any]], str],
         again: _Again,
     ) -> HTTPResponse:
-        """Carries out `use_case`; goes on to `then`, or shows the form's page `again` with a notice at the form."""
-        outcome = await self._desk.act(use_case)
-        if outcome.refusal is None:
-            return go(then(outcome.data))
-        return await again(Notice(_as_refusal(word_refusal(outcome.refusal)), at, form.kept))
+        """Carries out `use_case`; goes on to `then`, or shows the form's page `again` with a notice at the form.
+
+        A form that is at fault itself gets to no use case.
+        """
+        answer = form.fault
+        if answer is None:
+            outcome = await self._desk.act(use_case)
+            if outcome.refusal is None:
+                return go(then(outcome.data))
+            answer = _as_refusal(word_refusal(for_owner(outcome.refusal)))
+        return await again(Notice(answer, at, form.kept))
 
     # --- tasks ---
 
     async def task_create(self, request: Request) -> HTTPResponse:
         """A new task."""
-        form = Form(request)
+        form = Form(request, "task_create")
         given = {name: form.get(name).strip() for name in ("project", "title")}
         given |= {"body": form.get("body"), "status": form.get("status") or "inbox"}
         return await self._done(
@@ -96,7 +103,7 @@ class Actions:
 
     async def comment(self, request: Request, key: str) -> HTTPResponse:
         """The owner comments (CMT-1, CMT-2); nobody is handed it for 5 s."""
-        form = Form(request)
+        form = Form(request, "comment")
         body, parent = form.get("body"), form.get("in_reply_to")
         return await self._done(
             form,
@@ -109,20 +116,28 @@ class Actions:
         )
 
     async def withdraw(self, request: Request, comment_id: str) -> HTTPResponse:
-        """Takes a comment back in its first 5 s (CMT-12)."""
-        form = Form(request)
-        key = form.get("task")
+        """Takes a comment back in its first 5 s (CMT-12); refused, the page of its task says so."""
+        form = Form(request, "withdraw")
+
+        async def again(notice: Notice) -> HTTPResponse:
+            # One that is gone has no task any more: then the form says where it stood.
+            found, _ = await self._desk.read(views_tasks.task_of_comment, comment_id=comment_id)
+            key = found.data.get("task") or form.get("task")
+            if not key:
+                return await self._desk.refused(request, notice.answer)
+            return await self._pages.task(request, key, notice=notice)
+
         return await self._done(
             form,
             "withdraw",
             lambda tx: comments.withdraw(tx, comment_id=comment_id),
             lambda data: url("task", "comments", key=data["task"]),
-            lambda notice: self._on_task(request, key, notice),
+            again,
         )
 
     async def replies_read(self, request: Request, key: str) -> HTTPResponse:
         """Marks the agents' replies on a task as read (CMT-10)."""
-        form = Form(request)
+        form = Form(request, "replies_read")
         return await self._done(
             form,
             "replies_read",
@@ -133,7 +148,7 @@ class Actions:
 
     async def bind(self, request: Request, key: str) -> HTTPResponse:
         """Binds the task to a session, or to none."""
-        form = Form(request)
+        form = Form(request, "bind")
         session = form.get("session").strip()
 
         def use_case(tx: Any) -> Outcome:
@@ -145,7 +160,7 @@ class Actions:
 
     async def status(self, request: Request, key: str) -> HTTPResponse:
         """Moves the task to another column."""
-        form = Form(request)
+        form = Form(request, "status")
         change = tasks.Change(status=form.get("status"))
         return await self._change(
             request,
@@ -157,10 +172,14 @@ class Actions:
 
     async def steps(self, request: Request, key: str) -> HTTPResponse:
         """Adds a step, or marks one done or not done."""
-        form = Form(request)
-        done, undone = form.number("done"), form.number("undone")
-        added = form.get("text") if done is None and undone is None else None
-        change = tasks.Change(step_add=added, step_done=done, step_undone=undone)
+        form = Form(request, "steps")
+        match form.one_of("text", "done", "undone"):
+            case "done":
+                change = tasks.Change(step_done=form.number("done"))
+            case "undone":
+                change = tasks.Change(step_undone=form.number("undone"))
+            case _:
+                change = tasks.Change(step_add=form.get("text"))
         return await self._change(
             request,
             form,
@@ -180,14 +199,9 @@ class Actions:
             lambda notice: self._pages.task(request, key, notice=notice),
         )
 
-    async def _on_task(self, request: Request, key: str, notice: Notice) -> HTTPResponse:
-        if key:
-            return await self._pages.task(request, key, notice=notice)
-        return await self._pages.inbox(request, notice=notice)
-
     async def project_add(self, request: Request) -> HTTPResponse:
         """A new project, or a new title or folder for one."""
-        form = Form(request)
+        form = Form(request, "project_add")
         given = {name: form.get(name).strip() for name in ("slug", "title", "root")}
         return await self._done(
             form,
@@ -201,16 +215,16 @@ class Actions:
 
     async def message_seen(self, request: Request, message_id: str) -> HTTPResponse:
         """The owner has seen a message whose answer was refused as too deep (SEND-13)."""
-        return await self._seen(request, "reply_too_deep", message_id)
+        return await self._seen(request, Form(request, "message_seen"), "reply_too_deep", message_id)
 
     async def entry_seen(self, request: Request) -> HTTPResponse:
         """The owner has seen any other entry of the Inbox's own."""
-        form = Form(request)
-        return await self._seen(request, form.get("kind"), form.get("ref"))
+        form = Form(request, "entry_seen")
+        return await self._seen(request, form, form.get("kind"), form.get("ref"))
 
-    async def _seen(self, request: Request, kind: str, ref: str) -> HTTPResponse:
+    async def _seen(self, request: Request, form: Form, kind: str, ref: str) -> HTTPResponse:
         return await self._done(
-            Form(request),
+            form,
             "inbox",
             lambda tx: inbox.seen(tx, kind=kind, ref=ref),
             lambda _: url("inbox"),
@@ -221,7 +235,7 @@ class Actions:
 
     async def rename(self, request: Request, ref: str) -> HTTPResponse:
         """A new title; the old one stays as an alias."""
-        form = Form(request)
+        form = Form(request, "rename")
         title = form.get("title")
         return await self._session(
             request, form, ref, "rename", lambda tx: sessions.rename(tx, self._desk.relay, ref, title)
@@ -230,13 +244,13 @@ class Actions:
     async def end(self, request: Request, ref: str) -> HTTPResponse:
         """The owner says that a session is over."""
         return await self._session(
-            request, Form(request), ref, "end", lambda tx: sessions.end(tx, self._desk.relay, ref)
+            request, Form(request, "end"), ref, "end", lambda tx: sessions.end(tx, self._desk.relay, ref)
         )
 
     async def unlink(self, request: Request, ref: str) -> HTTPResponse:
         """The way out of a wrong link (LINK-20)."""
         return await self._session(
-            request, Form(request), ref, "unlink", lambda tx: sessions.unlink(tx, self._desk.relay, ref)
+            request, Form(request, "unlink"), ref, "unlink", lambda tx: sessions.unlink(tx, self._desk.relay, ref)
         )
 
     async def _session(
@@ -252,7 +266,10 @@ class Actions:
 
     async def log_out(self, request: Request) -> HTTPResponse:
         """Ends this browser's login."""
-        return self._desk.gate.log_out(request)
+        fault = Form(request, "log_out").fault
+        if fault is not None:
+            return await self._desk.refused(request, fault)
+        return typed(self._desk.gate.log_out(request))
 
 
 def _as_refusal(answer: Answer) -> Answer:

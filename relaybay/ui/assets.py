@@ -41,7 +41,7 @@ class Assets:
         async def static(_: Request, version: str, name: str) -> HTTPResponse:
             content = self._files.get(name) if version == self.version else None
             if content is None:
-                return HTTPResponse(b"", status=404)
+                return HTTPResponse(b"", status=404, content_type="text/plain; charset=utf-8")
             return HTTPResponse(content, content_type=_TYPES[Path(name).suffix])
 
         routes.op("GET", "/static/<version:str>/<name:str>", "static", static, door="open", cache=_CACHE)

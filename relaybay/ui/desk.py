@@ -20,13 +20,16 @@ from relaybay.domain import Outcome, Refusal
 from relaybay.errors import StoreError, StoreFull, StoreReadOnly
 from relaybay.service import views
 from relaybay.service.relay import Relay
+from relaybay.service.views_owner import for_owner
 from relaybay.ui.assets import Assets
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper
 from relaybay.ui.render import Renderer
 
 HTML: Final = "text/html; charset=utf-8"
-_PROBLEM: Final = "application/problem+json"
+PROBLEM: Final = "application/problem+json"
+_PLAIN: Final = "text/plain; charset=utf-8"
+_NOT_HERE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 _MARKUP: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 _log = logging.getLogger(__name__)
 
@@ -93,7 +96,7 @@ class Desk:
         """A page, or of it the fragments that `?fragment=` names, or its JSON twin. `address` is the page's own."""
         outcome, around = await self.read(view, **named)
         if outcome.refusal is not None:
-            return self.refuse(request, word_refusal(outcome.refusal), around)
+            return self.refuse(request, word_refusal(for_owner(outcome.refusal)), around)
         if wants_json(request):
             return _json({**outcome.data, **around})
         values = {**outcome.data, **around, **self._frame(request, page.place, address, title, notice)}
@@ -104,13 +107,19 @@ class Desk:
         status = notice.answer.status if notice is not None else int(HTTPStatus.OK)
         return _html(self._renderer.render(page.template, values), status)
 
+    async def refused(self, request: Request, answer: Answer) -> HTTPResponse:
+        """`refuse` with what stands around every page."""
+        _, around = await self.read(lambda _tx, _relay: Outcome())
+        return self.refuse(request, answer, around)
+
     def refuse(self, request: Request, answer: Answer, around: Mapping[str, Any] | None = None) -> HTTPResponse:
         """A refusal that has no page to stand on: a page of its own, or a problem. Without `around` for strangers."""
         if wants_json(request):
             return problem(answer)
         if around is None:
             return _html(self._renderer.render("stranger.html", {"answer": answer}), answer.status)
-        values = {**around, **self._frame(request, "", url("board"), "Not found", None), "answer": answer}
+        values = {**around, **self._frame(request, "", url("board"), heading(answer), None), "answer": answer}
+        values["heading"] = heading(answer)
         return _html(self._renderer.render("refused.html", values), answer.status)
 
     def _frame(self, request: Request, place: str, address: str, title: str, notice: Notice | None) -> dict[str, Any]:
@@ -131,9 +140,20 @@ def wants_json(request: Request) -> bool:
     return request.path.endswith(".json")
 
 
+def heading(answer: Answer) -> str:
+    """What stands over a refusal that has a page of its own."""
+    return "That is not here" if answer.status in _NOT_HERE else "Not done"
+
+
 def go(address: str) -> HTTPResponse:
     """To another page, after something was done: a reload must not do it again."""
-    return HTTPResponse(b"", status=HTTPStatus.SEE_OTHER, headers={"Location": address})
+    return typed(HTTPResponse(b"", status=HTTPStatus.SEE_OTHER, headers={"Location": address}))
+
+
+def typed(response: HTTPResponse) -> HTTPResponse:
+    """An answer without a body gets a type all the same: Sanic writes "None" into the header of one that has none."""
+    response.content_type = response.content_type or _PLAIN
+    return response
 
 
 def problem(answer: Answer) -> HTTPResponse:
@@ -146,7 +166,7 @@ def problem(answer: Answer) -> HTTPResponse:
         "code": answer.code,
         "spec_id": answer.spec_id,
     }
-    return HTTPResponse(json.dumps(members), status=answer.status, content_type=_PROBLEM)
+    return HTTPResponse(json.dumps(members), status=answer.status, content_type=PROBLEM)
 
 
 def _json(value: Mapping[str, Any]) -> HTTPResponse:

@@ -1,6 +1,7 @@
-"""Markdown of tasks and comments → safe HTML (page 70): no raw HTML, no image, nothing that another server would see.
+"""Markdown of tasks and comments → safe HTML (page 70): no raw HTML, nothing that another server would see.
 
-Links go to http and https only, and only when somebody follows them. Headings stand below the page's own.
+Links go to http and https only, and only when somebody follows them; an image is such a link, by its alternative text.
+Headings stand below the page's own.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _Tokens = Sequence[Token]
 def _make() -> MarkdownIt:
     md = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": _NESTING_MAX})
     md.enable(["table", "strikethrough"])
-    md.disable(["image", "html_block", "html_inline"])
+    md.disable(["html_block", "html_inline"])
     md.validateLink = _goes_to_the_web  # type: ignore[method-assign,assignment]
     md.core.ruler.push("lower_headings", _lower_headings)
     for name, rule in (
@@ -36,6 +37,7 @@ def _make() -> MarkdownIt:
         ("code_block", _code_block),
         ("fence", _code_block),
         ("link_open", _link_open),
+        ("image", _image),
     ):
         md.add_render_rule(name, rule)
     return md
@@ -70,6 +72,16 @@ def _link_open(self: RendererHTML, tokens: _Tokens, at: int, options: OptionsDic
     tokens[at].attrSet("rel", "noopener noreferrer nofollow")
     tokens[at].attrSet("target", "_blank")
     return self.renderToken(tokens, at, options, env)
+
+
+def _image(self: RendererHTML, tokens: _Tokens, at: int, options: OptionsDict, env: _Env) -> str:
+    alternative = self.renderInlineAsText(tokens[at].children or [], options, env).strip()
+    text = visible(f"{alternative} (image)" if alternative else "(image)")
+    if sum(token.nesting for token in tokens[:at] if token.type.startswith("link_")):
+        return str(text)  # No link stands in a link.
+    address = str(tokens[at].attrGet("src") or "")
+    link = Markup('<a href="{}" rel="noopener noreferrer nofollow" target="_blank">{}</a>')
+    return str(link.format(address, text))
 
 
 _MARKDOWN: Final = _make()

@@ -13,9 +13,10 @@ from relaybay.service import views, views_inbox, views_messages, views_sessions,
 from relaybay.service.relay import Relay
 from relaybay.ui.actions import register_actions
 from relaybay.ui.assets import Assets
-from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, wants_json
+from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, typed, wants_json
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper, Handler, RouteTable
+from relaybay.ui.problem_pages import register_problem_pages
 from relaybay.ui.render import Renderer
 
 _BOARD: Final = Page("board.html", "board", ("summary", "columns"))
@@ -29,9 +30,12 @@ _JSON: Final = ".json"
 
 
 def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
-    """Adds the board: its pages with their `.json` twins, its forms, its static files, and `GET /login`."""
+    """Adds the board: its pages with their `.json` twins, its forms, its static files, `GET /login`, and pages for what
+    the server refuses.
+    """
     assets = Assets()
     assets.register(routes)
+    register_problem_pages(routes, assets)
     pages = Pages(Desk(relay, gate, assets))
     pages.register(routes)
     register_actions(routes, pages)
@@ -76,14 +80,15 @@ class Pages:
         """Swaps the one-time code for a cookie; for a browser whose code is used up, a page that says so."""
         response = self.desk.gate.log_in(request.args.get("code", ""))
         if response.status == HTTPStatus.SEE_OTHER or "text/html" not in request.headers.get("accept", ""):
-            return response
+            return typed(response)
         return self.desk.refuse(request, word("http.login_code_used"))
 
     async def board(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
         """`/`."""
         project = request.args.get("project", "")
-        address = url("board", project=project)
-        return await self.desk.show(request, _BOARD, views.board, address, "Board", notice=notice, project=project)
+        move = request.args.get("move", "")
+        address, given = url("board", project=project, move=move), {"project": project, "move": move}
+        return await self.desk.show(request, _BOARD, views.board, address, "Board", notice=notice, **given)
 
     async def inbox(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
         """`/inbox`."""

@@ -13,6 +13,10 @@ Handler = Callable[..., Coroutine[Any, Any, HTTPResponse | None]]
 class RouteTable(Protocol):
     """Where operations are added (`api/routes.py`)."""
 
+    @property
+    def app(self) -> Any:
+        """The Sanic app that they are added to."""
+
     def op(
         self,
         method: str,

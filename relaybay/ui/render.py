@@ -13,7 +13,15 @@ from relaybay.service.clock import age
 from relaybay.ui.assets import Assets
 from relaybay.ui.markdown import markdown_filter
 from relaybay.ui.paths import url
-from relaybay.ui.text import body_filter, name_filter, option_filter, text_filter
+from relaybay.ui.text import (
+    body_filter,
+    name_filter,
+    opening_filter,
+    option_filter,
+    text_filter,
+    tight_filter,
+    words_filter,
+)
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -36,6 +44,9 @@ class Renderer:
             name=name_filter,
             body=body_filter,
             option=option_filter,
+            opening=opening_filter,
+            tight=tight_filter,
+            words=words_filter,
             markdown=markdown_filter,
             ago=ago,
             stamp=stamp,

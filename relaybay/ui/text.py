@@ -18,6 +18,13 @@ _PIECE: Final = re.compile(
     r"\\u(?P<high>d[89ab][0-9a-f]{2})\\u(?P<low>d[c-f][0-9a-f]{2})"
     r"|\\u(?P<code>[0-9a-f]{4})|\\(?P<short>.)|(?P<plain>[^\\]+)"
 )
+_QUOTED: Final = re.compile(r"`([A-Za-z0-9_./ :-]{1,80})`")
+#: A message of more than this is shown by its beginning, and whole when asked for.
+_LONG_LINES: Final = 40
+_LONG_CHARS: Final = 4_000
+_OPENING_LINES: Final = 6
+_OPENING_CHARS: Final = 600
+_INDENT: Final = re.compile(r"\n\s+")
 _SHORT: Final = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 _CONTROLS: Final = {"r": 0x0D, "b": 0x08, "f": 0x0C}
 _SHOWN: Final = "<>&"
@@ -107,3 +114,23 @@ def body_filter(shown: Any) -> Markup:
 def option_filter(line: Any) -> str:
     """Template filter: an escaped name where no markup can stand."""
     return plain(decoded_line(str(line)))
+
+
+def words_filter(sentence: Any) -> Markup:
+    """Template filter: a sentence of the server's own, what stands in backticks as something to type or look for."""
+    # Escaped first: nothing that the pattern lets through is changed by that.
+    return Markup(_QUOTED.sub(r'<code class="command">\1</code>', str(escape(sentence))))  # noqa: S704
+
+
+def opening_filter(shown: Any) -> Markup | str:
+    """Template filter: how a message begins, where it is too long to stand among others; else nothing."""
+    text = decoded(shown)
+    lines = text.split("\n")
+    if len(lines) <= _LONG_LINES and len(text) <= _LONG_CHARS:
+        return ""
+    return visible("\n".join(lines[:_OPENING_LINES])[:_OPENING_CHARS].rstrip())
+
+
+def tight_filter(markup: Any) -> Markup:
+    """Template filter: markup without indentation, for what stands on a page hundreds of times and keeps no lines."""
+    return Markup(_INDENT.sub("\n", str(markup)))  # noqa: S704 - as safe as it came.

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from relaybay.rules.text import literal, name_line
 from relaybay.ui.markdown import markdown_filter
-from relaybay.ui.text import decoded, decoded_line, option_filter, visible
+from relaybay.ui.text import decoded, decoded_line, option_filter, visible, words_filter
 from tests.ui.board_rig import Board, Document
 
 HOSTILE = [
@@ -102,6 +102,46 @@ def test_markdown_makes_only_what_it_may(source: str, tags: set[str]) -> None:
             assert "noopener" in element["rel"]
         else:
             assert set(element.attributes) <= {"class", "dir"}, element
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "links"),
+    [
+        ("![a plan](http://example.com/p.png)", "a plan (image)", 1),
+        ("![i](http://example.com/p.png) after", "i (image) after", 1),
+        ("![](http://example.com/p.png)", "(image)", 1),
+        ("[![build](http://example.com/b.svg)](http://example.com/)", "build (image)", 1),
+        ('![<b>"x"</b>](http://example.com/p.png "title")', '<b>"x"</b> (image)', 1),
+    ],
+)
+def test_an_image_is_a_link_by_its_alternative_text(source: str, text: str, links: int) -> None:
+    document = Document(str(markdown_filter(literal(source))))
+    assert document.text == text
+    assert len(document.all("a")) == links
+    assert all(e["rel"] == "noopener noreferrer nofollow" for e in document.all("a"))
+
+
+def test_a_long_message_opens_whole_and_a_short_one_stands(board: Board) -> None:
+    web = board.session("web")
+    board.session("api")
+    long = "\n".join(f"line {number}" for number in range(60))
+    cases = {board.send(web, "api", long): long, board.send(web, "api", "short\nand\nplain"): "short\nand\nplain"}
+    page = board.page("/messages")
+    for mid, body in cases.items():
+        article = page.by_id(f"message-{mid}")
+        bodies = [e for e in page.all("div", class_="body") if board._inside(e, article)]
+        assert ["".join(e.texts) for e in bodies] == [body]
+        closed = [e for e in page.all("details", class_="long") if board._inside(e, article)]
+        assert len(closed) == (body == long)
+    assert page.one("summary").text == "line 0 line 1 line 2 line 3 line 4 line 5 … the whole message"
+    styles = [e["href"] for e in page.all("link", rel="stylesheet")]
+    assert not any("max-height" in board.get(style).body for style in styles)
+
+
+def test_a_sentence_marks_what_is_to_be_typed_and_nothing_else() -> None:
+    said = words_filter('Run `relaybay open` or `<b>`; "a`b" & `c')
+    assert str(said) == ('Run <code class="command">relaybay open</code> or `&lt;b&gt;`; &#34;a`b&#34; &amp; `c')
+    assert isinstance(said, Markup)
 
 
 @given(TEXTS)
