@@ -4,6 +4,7 @@
 #   make demo [ARGS=--once]   the main job in a minute, on a throw-away store
 #   make test                 every check, then every test
 #   make check                formatting, lint, types, import rules, templates, generated pages
+#   make soak                 long random walks (100,000 steps) and the largest exploration
 #   make conformance          which spec ids have a test that executed them
 #   make bench [ARGS=…]       the PERF figures, each beside its floor
 #   make docs                 writes the generated pages of docs/reference/ anew
@@ -23,13 +24,17 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.13 python3.12; do \
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --spec-record
 
-.PHONY: demo test check lint format types imports templates docs-check docs conformance bench clean
+.PHONY: demo test soak check lint format types imports templates docs-check docs conformance bench clean
 
 demo: $(STAMP)
 	@$(BIN)/relaybay demo $(ARGS)
 
 test: check
 	$(PYTEST) $(ARGS)
+
+# Another draw each time; a failure prints what reproduces it.
+soak: $(STAMP)
+	RELAYBAY_SOAK=1 $(BIN)/python -m pytest -p no:cacheprovider -s tests/stateful tests/explore $(ARGS)
 
 check: lint format types imports templates docs-check
 
