@@ -95,6 +95,7 @@ def test_an_end_that_is_older_than_the_last_event_changes_nothing(rig) -> None:
 def test_a_spooled_time_ahead_of_ours_does_not_make_all_else_old(rig) -> None:
     rig.linked()
     rig.replay(rig.event("Stop", at_us=rig.now + 10**15))
+    assert rig.holder().last_seen_us == rig.holder().last_event_us == rig.now
     rig.prompt()
     assert rig.holder().activity == "working"
     rig.hook("SessionEnd")

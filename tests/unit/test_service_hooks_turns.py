@@ -99,6 +99,22 @@ def test_taking_a_block_back_leaves_a_later_turn_alone(rig, then: str) -> None:
     assert rig.state(mid) == ("delivered" if then == "prompt" and rig.mail_of(mid).stop_blocks else "sent")
 
 
+@pytest.mark.spec("STOP-9", "MOVE-9", "LINK-10")
+def test_taking_a_block_back_leaves_another_conversation_of_the_row_alone(rig) -> None:
+    row = rig.linked("h1")
+    rig.prompt("h1")
+    rig.send(row)
+    said = rig.stop("h1")
+    rig.linked("h2")
+    rig.prompt("h2")
+    rig.send(rig.holder("h2"))
+    assert rig.stop("h2").done.turn_serial == said.done.turn_serial
+    rig.accepted("other", row.ref, witnessed="h2")
+    assert (rig.holder("h2").id, rig.holder("h2").turn_state) == (row.id, "one")
+    rig.not_written(said)
+    assert (rig.holder("h2").turn_state, rig.holder("h2").activity) == ("one", "working")
+
+
 # -- whose prompt -------------------------------------------------------------------------------------------------
 
 
