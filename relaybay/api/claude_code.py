@@ -34,6 +34,14 @@ def _text(body: dict[str, Any], name: str) -> str:
     return value
 
 
+def _agent_id(body: dict[str, Any]) -> str:
+    """The subagent's id. Anything but nothing makes an event a subagent's: text must never go there (ANS-8)."""
+    given = body.get("agent_id")
+    if given is None or given == "":
+        return ""
+    return _text(body, "agent_id") or "unreadable"
+
+
 def _word(headers: Any, name: str) -> str:
     """A header of the command client: printable ASCII, as it sends it; anything else is left out."""
     value: str = headers.get(_HEADER + name, "")
@@ -107,7 +115,7 @@ def event_of(
         cwd=canonical(_text(body, "cwd")),
         replayed=replayed,
         event_id=event_id,
-        agent_id=_text(body, "agent_id"),
+        agent_id=_agent_id(body),
         source=_text(body, "source"),
         reason=_text(body, "reason"),
         prompt_id=_text(body, "prompt_id"),

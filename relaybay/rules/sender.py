@@ -203,10 +203,10 @@ def judge_name(facts: NameFacts) -> Verdict:
     """Page 10, Names: `fine`, or refused `name_invalid`."""
     if facts.too_long:
         return Verdict("ROW-3", "refuse", "name.too_long")
-    if facts.known:
-        return Verdict("ROW-3", "fine")
     if facts.hook_id:
         return Verdict("ROW-3", "refuse", "name.hook_id")
+    if facts.known:
+        return Verdict("ROW-3", "fine")
     if facts.shape == "ref":
         return Verdict("ROW-3", "refuse", "name.ref")
     if facts.shape == "handle":

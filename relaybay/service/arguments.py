@@ -63,7 +63,7 @@ def one_session(tx: Tx, text: str) -> SessionRow | Refusal:
     if holder is not None:
         found[holder.id] = holder
     # A hook id is accepted, but shown to nobody, not even to the caller who passed it (page 10).
-    shown = name_literal("…" if sessions.known_hook_id(tx, text.strip()) else names.one_line(text))
+    shown = name_literal("…" if naming.is_hook_id(tx, text) else names.one_line(text))
     if not found:
         return Refusal("session.unknown", "RECV-1", {"session": shown, "near": naming.near(tx, text)})
     if len(found) > 1:

@@ -47,11 +47,13 @@ def unheld(tx: Tx, relay: Relay, event: HookEvent, verdict: Verdict) -> SessionR
     """Carries out what becomes of an id that no row holds."""
     match verdict.outcome:
         case "same_row_new_id":
+            naming.free_of(tx, event.hook_id)
             row = _cleared_row(tx, event)
             assert row is not None
             _, row = links.take(tx, relay, row, "replaced_by_clear", hook_id=event.hook_id, at_us=event.at_us)
             return row
         case "guess_folder_row":
+            naming.free_of(tx, event.hook_id)
             row = sessions.folder_candidates(tx, event.cwd)[0]
             _, row = links.take(tx, relay, row, "guess", hook_id=event.hook_id)
             return row
@@ -61,6 +63,7 @@ def unheld(tx: Tx, relay: Relay, event: HookEvent, verdict: Verdict) -> SessionR
 
 
 def _new_row(tx: Tx, relay: Relay, event: HookEvent, *, replayed: bool) -> SessionRow:
+    naming.free_of(tx, event.hook_id)
     title = naming.folder_title(tx, event.cwd)
     project = tasks.project_of(tx, event.cwd) if event.cwd else None
     row = sessions.add(

@@ -12,7 +12,7 @@ from typing import Any
 from relaybay.domain import ClientProcess, HookEvent
 from relaybay.rules import answer, hook_link, names
 from relaybay.rules.text import name_line
-from relaybay.service import births, handover, links, start_line, turns
+from relaybay.service import births, handover, links, naming, start_line, turns
 from relaybay.service.handover import HandOver
 from relaybay.service.presence import Live
 from relaybay.service.relay import Relay
@@ -234,7 +234,7 @@ def _edge(tx: Tx, row: SessionRow, event: HookEvent) -> None:
     held = sessions.by_hook(tx, to.strip())
     if held is not None:
         found = [held]
-    elif sessions.known_hook_id(tx, to.strip()):
+    elif naming.is_hook_id(tx, to):
         # It stands on no row any more, and an event shows no hook id.
         return
     shown: dict[str, Any] = {"to": name_line(names.one_line(to))}

@@ -136,7 +136,7 @@ def _judge(tx: Tx, caller: Caller, call: Call, tool: str, proven: _Proof) -> Ide
     """The checks after PROOF, in the page's order: names, then the table of this kind of call."""
     named = _name(tx, caller, call)
     if call in ("send", "other"):
-        invalid = _check_names(tx, named)
+        invalid = _check_names(tx, named, proven.hook_id)
         if invalid is not None:
             return invalid
     holder = sessions.by_hook(tx, proven.hook_id) if proven.hook_id else None
@@ -192,11 +192,13 @@ def _name(tx: Tx, caller: Caller, call: Call) -> _Named:
     return _Named(text, rows, names.one_line(text), "")
 
 
-def _check_names(tx: Tx, named: _Named) -> Refusal | None:
+def _check_names(tx: Tx, named: _Named, hook_id: str) -> Refusal | None:
     for text in (named.title, named.alias):
         if not text:
             continue
-        verdict = naming.check(tx, text, known=bool(named.rows))
+        # The call's own id may be new to the board: it becomes known by this very call.
+        own_id = bool(hook_id) and names.key(text) == names.key(hook_id)
+        verdict = naming.check(tx, text, known=bool(named.rows), hook_id=own_id)
         if verdict.refused:
             values = {"name": name_literal(text), "chars": len(text), "chars_max": limit("name_chars_max")}
             return Refusal(verdict.answer, verdict.spec_id, values)

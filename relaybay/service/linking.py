@@ -53,6 +53,8 @@ def apply(tx: Tx, relay: Relay, identity: Identity, now: int) -> SessionRow | No
         return None
     outcome = identity.linked.outcome if identity.linked else "nothing"
     effect = EFFECTS[outcome]
+    if effect.takes_id and identity.b is None:
+        naming.free_of(tx, identity.hook_id)
     row = _speaker(tx, relay, identity)
     b = relay.presence.write_back(tx, sessions.need(tx, identity.b.id)) if identity.b else None
     if effect.takes_id:

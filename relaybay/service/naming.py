@@ -25,14 +25,39 @@ def resolve(tx: Tx, text: str) -> list[SessionRow]:
     return sessions.by_name(tx, key) if key else []
 
 
-def check(tx: Tx, text: str, *, known: bool) -> Verdict:
-    """Whether a name can be given to a row; `known` when a row has it already (refused `name_invalid`)."""
+def is_hook_id(tx: Tx, text: str) -> bool:
+    """Whether a text is a hook id the board knows, or equal to one as names are equal: it is then nobody's name, and
+    is shown to nobody.
+    """
+    line = names.one_line(text)
+    return bool(line) and (sessions.known_hook_id(tx, line) or sessions.known_hook_id(tx, names.key(line)))
+
+
+def free_of(tx: Tx, hook_id: str) -> None:
+    """Takes a name away from whoever bears it, since it turns out to be a hook id: such a title becomes `session`, such
+    an alias is forgotten, and what was kept of the name beside mail and comments follows.
+    """
+    key = names.key(hook_id)
+    for row in sessions.by_name(tx, key) if key else []:
+        for alias, _, text_key, _ in sessions.aliases(tx, row.id):
+            if text_key == key:
+                sessions.drop_alias(tx, alias)
+        if row.title_key == key:
+            title = free_title(tx, "session")
+            sessions.change(tx, row.id, title=title, title_key=names.key(title))
+            sessions.retitle_kept(tx, row.title, title)
+
+
+def check(tx: Tx, text: str, *, known: bool, hook_id: bool = False) -> Verdict:
+    """Whether a name can be given to a row; `known` when a row has it already (refused `name_invalid`), `hook_id` when
+    the caller knows it for a hook id.
+    """
     return judge_name(
         NameFacts(
             too_long=names.too_long(text),
             known=known,
             shape=names.shape(text),
-            hook_id=sessions.known_hook_id(tx, names.one_line(text)),
+            hook_id=hook_id or is_hook_id(tx, text),
         )
     )
 
@@ -66,7 +91,7 @@ def free_title(tx: Tx, wanted: str) -> str:
 def folder_title(tx: Tx, cwd: str) -> str:
     """The title of a new row from its folder (ROW-2)."""
     last = names.one_line(cwd.rstrip("/").rpartition("/")[2])
-    return free_title(tx, names.folder_title(cwd, is_hook_id=sessions.known_hook_id(tx, last)))
+    return free_title(tx, names.folder_title(cwd, is_hook_id=is_hook_id(tx, last)))
 
 
 def keep_alias(tx: Tx, row: SessionRow, text: str, given_by: GivenBy) -> None:

@@ -114,7 +114,7 @@ def _to(tx: Tx, who: Identity, text: str) -> _To:
 
 def _shown(tx: Tx, who: Identity, text: str) -> str:
     """What a caller wrote, as a refusal quotes it. A hook id is accepted and shown to nobody (page 10)."""
-    hidden = text.strip() == who.hook_id or sessions.known_hook_id(tx, text.strip())
+    hidden = text.strip() == who.hook_id or naming.is_hook_id(tx, text)
     return name_literal("…" if hidden and text.strip() else text)
 
 

@@ -269,6 +269,14 @@ def known_hook_id(tx: Tx, text: str) -> bool:
     )
 
 
+def retitle_kept(tx: Tx, old: str, new: str) -> None:
+    """Puts another title where mail and comments kept one: a name that must not be shown any more."""
+    tx.run("UPDATE message SET sender_title = ? WHERE sender_title = ?", new, old)
+    tx.run("UPDATE delivery SET recipient_title = ? WHERE recipient_title = ?", new, old)
+    tx.run("UPDATE comment SET author_title = ? WHERE author_title = ?", new, old)
+    tx.run("UPDATE comment SET delivered_title = ? WHERE delivered_title = ?", new, old)
+
+
 def tool_use(tx: Tx, tool_use_id: str) -> dict[str, Any] | None:
     """The call that used a tool-use id: hook_id, session_id, tool, digest, answer (JSON text), at_us."""
     found = tx.dicts("SELECT * FROM tool_use WHERE tool_use_id = ?", tool_use_id)
