@@ -40,7 +40,7 @@ def test_a_card_offers_its_next_column_and_the_others_when_asked(board: Board) -
     done = board.task(status="done")
     page = board.page("/?project=shop")
     action = f"/tasks/{key}/status"
-    assert [(e["value"], e.text) for e in page.all("button", formaction=action)] == [("doing", "To Doing")]
+    assert [(e["value"], e.text) for e in page.all("button", formaction=action)] == [("doing", "Move to Doing")]
     assert [e["value"] for e in page.all("button", formaction=f"/tasks/{done}/status")] == ["review"]
     other = next(e["href"] for e in page.all("a") if e.text.startswith(f"other column for {key}"))
     assert other == f"/?project=shop&move={key}#card-{key}"
