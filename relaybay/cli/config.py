@@ -20,14 +20,20 @@ from relaybay.errors import SettingsError
 from relaybay.settings import KEYS, Key
 
 
-@click.group("config")
-def config_command() -> None:
-    """Show and change the configuration.
+@click.group("config", invoke_without_command=True)
+@json_option
+@click.pass_context
+def config_command(ctx: click.Context, as_json: bool) -> None:
+    """Show and change the configuration. Alone it shows every key.
 
     \b
       relaybay config show --origin
       relaybay config set messaging.channels true
     """  # noqa: D301 - Click reads the escape.
+    if ctx.invoked_subcommand is None:
+        _print_all(ctx.obj, origin=False, as_json=as_json)
+    elif as_json:
+        raise click.UsageError("--json goes behind the sub-command.", ctx)
 
 
 @config_command.command("show")
@@ -36,6 +42,10 @@ def config_command() -> None:
 @click.pass_obj
 def _show(shell: Shell, origin: bool, as_json: bool) -> None:
     """Every key with its value."""
+    _print_all(shell, origin=origin, as_json=as_json)
+
+
+def _print_all(shell: Shell, *, origin: bool, as_json: bool) -> None:
     found = shell.settings
     rows = [
         {

@@ -16,7 +16,7 @@ from relaybay.cli.exits import failure
 STDERR = 2  # The descriptor: what a child process writes to.
 
 
-@click.command("conformance")
+@click.command("conformance", hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def conformance_command(as_json: bool) -> int:
     """Write docs/conformance.md: for each spec id the tests that executed it. Uses the last recorded run."""

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from relaybay.cli import output
+from relaybay.cli.exits import Failure, failure
 from relaybay.cli.options import json_option, page_options, show_list
+from relaybay.cli.reached import sentence
 from relaybay.cli.shell import Shell
 
 COLUMNS = (
@@ -54,7 +56,12 @@ def _list(shell: Shell, /, unread: bool, as_json: bool, **query: Any) -> None:
 @click.pass_obj
 def _show(shell: Shell, message: str, as_json: bool) -> None:
     """One message with its text and marks."""
-    answer = shell.server.get("messages", message)
+    try:
+        answer = shell.server.get("messages", message)
+    except Failure as refused:
+        if refused.code != "message_unknown":
+            raise
+        raise failure("cli.message_unknown", refused.exit_code) from None
     if as_json:
         output.document(answer)
         return
@@ -62,6 +69,8 @@ def _show(shell: Shell, message: str, as_json: bool) -> None:
     output.lines([f"{shown(answer.get('message_id', message))}  {shown(answer.get('state', ''))}"])
     verified = "" if (answer.get("from") or {}).get("verified", True) else " (name not verified)"
     output.lines([f"from {shown(_who(answer, 'from'))}{verified} to {shown(_who(answer, 'to'))}"])
+    why = sentence(answer.get("reason_code") or "", shown(_who(answer, "to")))
+    output.lines([why] if why else [])
     output.lines(f"{name} {shown(answer[name])}" for name in _MARKS if answer.get(name) not in (None, ""))
     output.lines(["", *output.body(output.written(answer.get("body")))])
 

@@ -44,4 +44,8 @@ def _add(shell: Shell, slug: str, title: str | None, root: Path | None, as_json:
     shell.need_owner()
     folder = None if root is None else str(root.absolute())
     answer = shell.server.post("projects", slug=slug, title=title, root=folder)
+    if root is not None and not root.is_dir():
+        from relaybay.answers import word
+
+        output.note("relaybay: " + word("cli.root_missing", root=output.shown(folder)).text)
     show_done(answer, f"Added project {slug}.", as_json=as_json)

@@ -40,14 +40,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp", "Serve MCP on stdin and stdout"),
     "conformance": ("conformance", "Write which spec ids the tests executed"),
 }
+# Of use in a source tree alone; there as before, and in no list.
+HIDDEN = frozenset({"conformance"})
 
 
 class Root(click.Group):
     """A group whose commands are imported one by one, when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature.
-        """All of them, in the table's order."""
-        return list(COMMANDS)
+        """All of them for users, in the table's order."""
+        return [name for name in COMMANDS if name not in HIDDEN]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Imports one."""
@@ -63,13 +65,13 @@ class Root(click.Group):
         """As Click does it, but near names are looked for among those that were not imported."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            raise NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx)
+            raise NoSuchCommand(name, possibilities=self.list_commands(ctx), ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list in `--help`, from the table: importing all of them would take a second."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items() if name not in HIDDEN])
 
 
 def _say_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -9,7 +9,8 @@ import click
 
 from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
-from relaybay.cli.options import json_option, show_done, show_list, show_thing
+from relaybay.cli.options import json_option, show_list, show_thing
+from relaybay.cli.reached import sentence
 from relaybay.cli.shell import Shell, ask
 
 COLUMNS = (
@@ -28,7 +29,7 @@ MEMBERS = (
     ("aliases", "ALIASES"),
     ("client", "CLIENT"),
     ("tasks", "TASKS"),
-    ("text", "REACHED"),
+    ("reached", "REACHED"),
 )
 
 
@@ -58,7 +59,8 @@ def _list(shell: Shell, live: bool, as_json: bool) -> None:
 @click.pass_obj
 def _show(shell: Shell, session: str, as_json: bool) -> None:
     """One session."""
-    show_thing(shell.server.get("sessions", session), MEMBERS, as_json=as_json)
+    answer = shell.server.get("sessions", session)
+    show_thing(answer if as_json else answer | {"reached": _reached(answer)}, MEMBERS, as_json=as_json)
 
 
 @session_command.command("add")
@@ -96,7 +98,7 @@ def _end(shell: Shell, session: str, as_json: bool) -> None:
     """Say that a session has ended. Its names are free again."""
     shell.need_owner()
     answer = shell.server.post("sessions", session, "end")
-    show_done(answer, f"{answer.get('ref', session)} has ended.", as_json=as_json)
+    _say_changed(answer, f"{answer.get('ref', session)} has ended.", as_json=as_json)
 
 
 @session_command.command("unlink")
@@ -114,7 +116,7 @@ def _unlink(shell: Shell, session: str, yes: bool, as_json: bool) -> None:
     if not yes and not ask(warning):
         raise failure("cli.declined", exits.FAILED)
     answer = shell.server.post("sessions", session, "unlink")
-    show_done(answer, f"{answer.get('ref', session)} has no link any more.", as_json=as_json)
+    _say_changed(answer, f"{answer.get('ref', session)} has no link any more.", as_json=as_json)
 
 
 def _say_changed(answer: dict[str, Any], said: str, *, as_json: bool) -> None:
@@ -123,4 +125,10 @@ def _say_changed(answer: dict[str, Any], said: str, *, as_json: bool) -> None:
         output.document(answer)
         return
     output.lines([output.shown(said)])
-    output.note(output.shown(answer["text"]))
+    output.note(_reached(answer))
+
+
+def _reached(answer: dict[str, Any]) -> str:
+    """How it can be reached, to its owner; the server's own sentence for a reason this command does not know."""
+    said = sentence(str(answer.get("reach") or ""), output.shown(answer.get("title", "")))
+    return said or output.shown(answer.get("text", ""))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from relaybay.cli import exits, output
-from relaybay.cli.exits import failure
+from relaybay.cli.exits import Failure, failure
 from relaybay.cli.options import json_option, page_options, show_done, show_list
 from relaybay.cli.shell import Shell, read_text
 
@@ -85,7 +85,24 @@ def _create(shell: Shell, title: str, project: str | None, body: str | None, sta
         raise failure("cli.project_needed", exits.BAD_INPUT)
     text = None if body is None else read_text(body)
     answer = shell.server.post("tasks", project=slug, title=title, body=text, status=status)
+    _tell_new_project(shell, slug, answer)
     show_done(answer, f"Created {answer.get('key', '')}.", as_json=as_json)
+
+
+def _tell_new_project(shell: Shell, slug: str, task: dict[str, Any]) -> None:
+    """Says that the project came to be with its first task: nobody may have meant that."""
+    if task.get("key") != f"{slug}-1" or "created_at" not in task:
+        return
+    try:
+        projects = shell.server.get("projects").get("projects", [])
+    except Failure:  # The task is made, and that is what was asked.
+        return
+    # Both were made by one commit, so they are of one time; a project that stood before is older.
+    if any(each["slug"] == slug and each["created_at"] == task["created_at"] for each in projects):
+        from relaybay.answers import word
+
+        known = ", ".join(sorted(each["slug"] for each in projects if each["slug"] != slug)) or "no others"
+        output.note("relaybay: " + word("cli.project_made", project=slug, task=task["key"], known=known).text)
 
 
 @task_command.command("update")

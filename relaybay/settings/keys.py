@@ -117,7 +117,7 @@ def unknown_key(name: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only in a refusal.
 
     near = get_close_matches(name, KEYS, 1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(KEYS)}"
+    hint = f"the nearest that is known is {near[0]}" if near else f"known are {', '.join(KEYS)}"
     return f"unknown key {name}; {hint}"
 
 

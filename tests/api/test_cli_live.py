@@ -372,6 +372,34 @@ def test_the_event_feed_goes_on_from_its_cursor(shared):
     assert first["id"] == found["events"][0]["id"]
 
 
+@pytest.mark.spec("40", "75")
+def test_the_event_feed_shows_what_has_happened(shared):
+    key = shared.ask("task", "create", "T", "--project", "cli-past")["key"]
+    whole = shared.ask("events", "--all")
+    assert key in json.dumps(whole["events"]) and whole["events"][0]["id"] == 1
+    ids = [event["id"] for event in whole["events"]]
+    assert ids == sorted(set(ids))
+    assert shared.ask("events", "--cursor", whole["cursor"])["events"] == []
+    recent = [event["id"] for event in shared.ask("events", "--since", "1h")["events"]]
+    assert recent == ids
+    assert shared.ask("events", "--since", "2999-01-01")["events"] == []
+    first = shared.ask("events", "--all", "--limit", "2")
+    assert [event["id"] for event in first["events"]] == ids[:2]
+    rest = shared.ask("events", "--cursor", first["cursor"], "--limit", "200")
+    assert [event["id"] for event in rest["events"]][: len(ids) - 2] == ids[2:202]
+    only = shared.ask("events", "--all", "--types", "task.*")["events"]
+    assert only and {event["type"].partition(".")[0] for event in only} == {"task"}
+
+
+@pytest.mark.spec("40")
+def test_a_project_by_a_slip_is_told_once(shared):
+    made = shared.run("task", "create", "T", "--project", "cli-slip", check=0)
+    assert "There was no project cli-slip" in made.stderr
+    assert "There was no project" not in shared.run("task", "create", "U", "--project", "cli-slip", check=0).stderr
+    shared.ask("project", "add", "cli-meant")
+    assert "There was no project" not in shared.run("task", "create", "T", "--project", "cli-meant", check=0).stderr
+
+
 @pytest.mark.spec("70", "75")
 def test_a_link_from_open_logs_in_once(shared):
     url = shared.ask("open", "--print")["url"]

@@ -117,10 +117,10 @@ def test_every_command_of_the_table_is_there_and_helps(cli, name):
     assert out.startswith(f"Usage: relaybay {name}")
 
 
-def test_help_lists_every_command(cli):
+def test_help_lists_every_command_but_the_one_for_a_source_tree(cli):
     code, out, _ = cli("--help")
     assert code == 0
-    assert all(f"\n  {name} " in out for name in COMMANDS)
+    assert {name for name in COMMANDS if f"\n  {name} " not in out} == {"conformance"}
 
 
 @pytest.mark.spec("75")
@@ -540,6 +540,110 @@ def test_following_prints_one_document_per_event_and_keeps_the_cursor(home, stub
         assert reader.wait(5) == 130
     assert lines[0] == {"v": 1, "id": 1, "type": "a", "at": "t", "data": {}, "cursor": "c1"}
     assert [path for _, path, _ in stub.asked[:2]] == ["/api/v1/events", "/api/v1/events?wait_s=25&cursor=c1"]
+
+
+@pytest.mark.spec("75")
+def test_without_a_cursor_the_feed_says_why_it_is_empty_and_how_to_see_more(cli, stub):
+    stub.answer("GET", "/api/v1/events", {"events": [], "cursor": "c1", "text": "No events without a cursor."})
+    code, out, err = cli("events")
+    assert (code, out) == (0, "")
+    assert err.startswith("No events without a cursor. ") and "--since" in err and "--all" in err
+    assert err.endswith("cursor c1\n")
+    assert "--all" not in cli("events", "--cursor", "c1")[2]
+
+
+@pytest.mark.parametrize(
+    "words", [["--all", "--cursor", "x"], ["--all", "--since", "1h"], ["--since", "soon"], ["--since", "m"]]
+)
+def test_a_beginning_that_is_none_is_usage(asked, stub, words):
+    assert asked("events", *words)[0] == 2
+    assert stub.asked == []
+
+
+# --- the owner's words ---
+
+
+REACHES = ["working", "being_woken", "idle", "never_linked", "ended", "moved"]
+
+
+@pytest.mark.spec("RECV-3", "RECV-4", "RECV-5", "RECV-6", "RECV-7", "RECV-8")
+@pytest.mark.parametrize("code", REACHES)
+def test_why_it_is_not_there_is_told_to_the_owner_and_not_to_an_agent(cli, stub, code):
+    agents = "Not delivered: ask with messages_list."
+    session = {"ref": "S-1", "title": "api", "activity": "idle", "link": "none", "reach": code, "text": agents}
+    stub.answer("GET", "/api/v1/sessions/S-1", session)
+    stub.answer("POST", "/api/v1/sessions/S-1/end", session)
+    message = {
+        "message_id": "m_1",
+        "state": "sent",
+        "reason_code": code,
+        "from": {"title": "w"},
+        "to": {"title": "api"},
+    }
+    stub.answer("GET", "/api/v1/messages/m_1", message | {"body": '"x"'})
+    shown, listed = cli("session", "show", "S-1")[1], cli("message", "show", "m_1")[1]
+    ended = cli("session", "end", "S-1")[2]
+    for said in (shown, listed, ended):
+        assert "messages_list" not in said
+        assert "api" in said and "." in said
+    sentence = ended.strip()
+    assert len(sentence) > 20 and sentence in shown and sentence in listed
+
+
+def test_a_reason_of_a_newer_server_is_still_told(cli, stub):
+    session = {"ref": "S-1", "title": "api", "reach": "of_next_year", "text": "Its own words."}
+    stub.answer("GET", "/api/v1/sessions/S-1", session)
+    assert "Its own words." in cli("session", "show", "S-1")[1]
+
+
+@pytest.mark.spec("75")
+def test_a_message_nobody_has_is_told_with_a_command(cli, stub):
+    stub.refuse("GET", "/api/v1/messages/m_nope", "message_unknown", 404)
+    code, out, err = cli("message", "show", "m_nope")
+    assert (code, out) == (65, "")
+    assert "`relaybay message list`" in err and "[message_unknown 75]" in err and "frame" not in err
+    stub.refuse("GET", "/api/v1/messages/m_nope", "store_full", 507)
+    assert "[store_full" in cli("message", "show", "m_nope")[2]
+
+
+@pytest.mark.spec("40")
+@pytest.mark.parametrize(("root", "warned"), [("there", False), ("not/there", True)])
+def test_a_projects_folder_that_is_not_there_is_warned_of(cli, stub, home, root, warned):
+    (home / "there").mkdir()
+    stub.answer("POST", "/api/v1/projects", {"text": "Project shop is made."}, 201)
+    code, out, err = cli("project", "add", "shop", "--root", root)
+    assert (code, out) == (0, "Project shop is made.\n")
+    assert (str(home / root) in err) is warned
+    assert len(stub.asked) == 1
+
+
+@pytest.mark.spec("40")
+@pytest.mark.parametrize(
+    ("made", "key", "told"), [("t1", "typo-1", True), ("t0", "typo-1", False), ("t1", "typo-2", False)]
+)
+def test_a_project_that_was_made_by_a_slip_is_told_on_stderr(cli, stub, made, key, told):
+    stub.answer("POST", "/api/v1/tasks", {"key": key, "created_at": "t1", "text": "made"}, 201)
+    projects = [{"slug": "shop", "created_at": "t0"}, {"slug": "typo", "created_at": made}]
+    stub.answer("GET", "/api/v1/projects", {"projects": projects})
+    code, out, err = cli("task", "create", "T", "--project", "typo")
+    assert (code, out) == (0, "made\n")
+    assert ("There was no project typo" in err and "shop" in err) is told
+
+
+def test_config_alone_shows_every_key(cli, asked):
+    assert cli("config") == cli("config", "show")
+    assert asked("config") == asked("config", "show")
+    assert asked("config", "get", "server.port")[1]["value"] == 7717
+    assert cli("config", "--json", "path")[0] == 2
+
+
+@pytest.mark.spec("75")
+def test_a_key_by_a_slip_is_told_in_one_sentence(cli, home):
+    code, _, err = cli("config", "set", "server.prot", "1")
+    assert code == 65
+    assert "the nearest that is known is server.port. Nothing was changed." in err
+    (home / "config.toml").write_text("[server]\nprot = 1\n")
+    assert "is server.port. Nothing was started" in cli("config", "show")[2]
 
 
 # --- a person at a terminal ---

@@ -183,7 +183,7 @@ def test_a_file_in_another_encoding_is_refused_with_its_line(paths):
 
 def test_a_near_name_is_told(paths):
     configure(paths, "[server]\nprot = 1\n")
-    with pytest.raises(SettingsError, match=r"did you mean server\.port\?"):
+    with pytest.raises(SettingsError, match=r"nearest that is known is server\.port$"):
         load(paths, {})
 
 
