@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -26,10 +27,12 @@ from relaybay.api.routes import Routes, reply
 from relaybay.api.serving import make_app, serve
 from relaybay.api.spool import register_spool, take_all
 from relaybay.api.wait import register_wait
+from relaybay.errors import StoreFull, StoreReadOnly
 from relaybay.service import clock, sweep
 from relaybay.service.relay import Relay, open_relay
 from relaybay.settings import Paths, Settings
 from relaybay.specs import limit
+from relaybay.spool import SpoolRefused
 from relaybay.ui import pages
 
 log = logging.getLogger(__name__)
@@ -55,7 +58,7 @@ def build(settings: Settings, paths: Paths, relay: Relay) -> Parts:
     commits = Commits()
     commits.follow(app, relay)
     seen = register_hooks(routes, relay)
-    register_wait(routes, relay)
+    register_wait(routes, relay, minutes=settings.wake_minutes)
     register_spool(routes, relay, paths.spool)
     surface = register_mcp(routes, relay, commits)
     rest.register_rest(routes, relay, gate, commits, folder=folder, seen=seen, surface=surface, paths=paths)
@@ -136,8 +139,25 @@ def start_line(parts: Parts, paths: Paths, listening: Listening) -> dict[str, An
     }
 
 
+def _import_spool(relay: Relay, folder: Path) -> None:
+    """What was spooled while no server ran. A spool that SPOOL-5 refuses is left alone: `doctor` names it."""
+    try:
+        take_all(relay, folder)
+    except SpoolRefused as refused:
+        log.warning("the spool was not imported: %s", refused)
+
+
+def _private(folder: Path) -> None:
+    """Shuts a folder of ours that stands open to others."""
+    found = folder.stat()
+    if found.st_uid == os.getuid() and found.st_mode & 0o077:
+        folder.chmod(0o700)
+
+
 def _write_server_json(path: Path, listening: Listening) -> None:
     said = {"pid": os.getpid(), "port": listening.port, "url": listening.url, "version": __version__}
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
     temporary = path.with_suffix(".new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -150,11 +170,23 @@ def run(settings: Settings, paths: Paths, *, port: int | None, ready: Callable[[
 
     Raises the store's errors, `BindRefused`, `KeyFileRefused`. What was accepted before the end is on disk.
     """
+    try:
+        _run(settings, paths, port, ready)
+    except OSError as error:
+        named = {errno.ENOSPC: StoreFull, errno.EDQUOT: StoreFull, errno.EROFS: StoreReadOnly}.get(error.errno or 0)
+        if named is None:
+            raise
+        raise named(f"{error.filename or paths.run}: {error.strerror}") from error
+
+
+def _run(settings: Settings, paths: Paths, port: int | None, ready: Callable[[dict[str, Any]], None]) -> None:
     paths.make()
+    for folder in (paths.data, paths.state, paths.run):
+        _private(folder)
     time = clock.from_file(settings.clock_file) if settings.clock_file else clock.system
     relay = open_relay(paths.database, time)
     try:
-        take_all(relay, paths.spool)
+        _import_spool(relay, paths.spool)
         (paths.run / "down").unlink(missing_ok=True)
         parts = build(settings, paths, relay)
 

@@ -55,6 +55,8 @@ def witness(relay: Relay, event: HookEvent) -> None:
         and event.tool_name.startswith(_RELAYBAY_TOOLS)
     ):
         relay.presence.witness(event.tool_use_id, event.hook_id, relay.clock())
+        # Nobody waits for this write: memory answers the call that follows; the store answers it after a restart.
+        relay.store.submit(lambda tx: sessions.keep_witnessed(tx, event.tool_use_id, event.hook_id))
 
 
 def from_memory(relay: Relay, event: HookEvent) -> HookAnswer | None:

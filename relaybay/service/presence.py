@@ -87,6 +87,9 @@ class Presence:
     def load(self, tx: Tx) -> None:
         """Fills the index at start."""
         self.refresh(tx, [row.id for row in sessions.every(tx)])
+        since = tx.now - limit("tool_use_minutes_max") * 60 * _SECOND
+        for use, hook, at in sessions.witnessed_since(tx, since, limit("tool_use_ids_max")):
+            self.witness(use, hook, at)
 
     def refresh(self, tx: Tx, session_ids: Iterable[int]) -> None:
         """Looks rows up anew after a commit. What a hot event changed since it was written back stays."""

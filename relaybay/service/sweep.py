@@ -51,7 +51,9 @@ def _end(tx: Tx, relay: Relay, row: SessionRow, event: str) -> None:
 
 def forget_old(tx: Tx) -> None:
     """Tool-use ids older than their hour and spool ids older than a week serve nobody any more."""
-    tx.run("DELETE FROM tool_use WHERE at_us < ?", tx.now - 2 * limit("tool_use_minutes_max") * 60 * _SECOND)
+    old = tx.now - 2 * limit("tool_use_minutes_max") * 60 * _SECOND
+    tx.run("DELETE FROM tool_use WHERE at_us < ?", old)
+    tx.run("DELETE FROM witnessed WHERE at_us < ?", old)
     tx.run("DELETE FROM spool_seen WHERE at_us < ?", tx.now - limit("spool_ids_days") * 24 * _HOUR)
 
 

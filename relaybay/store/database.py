@@ -81,7 +81,7 @@ class Store:
 
     def _bind(self) -> None:
         try:
-            self.path.touch(mode=0o600)
+            sqlite.make_private(self.path)
             self.db.bind(provider="sqlite", filename=str(self.path), create_db=True, timeout=sqlite.BUSY_MS / 1000)
             with db_session(immediate=True):
                 self._migrate(Tx(self.db.get_connection(), self._clock()))

@@ -133,6 +133,16 @@ def _rows(db: Any) -> None:
         at_us = Required(int, **_BIG)
 
 
+def _ids(db: Any) -> None:
+    """Ids that hooks reported and that a call may still bring."""
+
+    class Witnessed(db.Entity):
+        _table_ = "witnessed"
+        tool_use_id = PrimaryKey(str, **_TEXT)
+        hook_id = Required(str, **_TEXT)
+        at_us = Required(int, **_BIG)
+
+
 def _mail(db: Any) -> None:
     """Messages, deliveries, comments. Their references are kept as plain numbers: hot paths go by SQL."""
 
@@ -244,6 +254,7 @@ def define() -> Database:
     db = Database()
     _board(db)
     _rows(db)
+    _ids(db)
     _mail(db)
     _feed(db)
     return db

@@ -283,6 +283,25 @@ def tool_use(tx: Tx, tool_use_id: str) -> dict[str, Any] | None:
     return found[0] if found else None
 
 
+def keep_witnessed(tx: Tx, tool_use_id: str, hook_id: str) -> None:
+    """Remembers over a restart that a live hook reported this tool-use id."""
+    tx.run(
+        "INSERT INTO witnessed (tool_use_id, hook_id, at_us) VALUES (?, ?, ?)"
+        " ON CONFLICT (tool_use_id) DO UPDATE SET hook_id = excluded.hook_id, at_us = excluded.at_us",
+        tool_use_id,
+        hook_id,
+        tx.now,
+    )
+
+
+def witnessed_since(tx: Tx, since_us: int, most: int) -> list[tuple[str, str, int]]:
+    """What hooks reported since then, oldest first: (tool-use id, hook id, at)."""
+    rows = tx.rows(
+        "SELECT tool_use_id, hook_id, at_us FROM witnessed WHERE at_us >= ? ORDER BY at_us DESC LIMIT ?", since_us, most
+    )
+    return [(str(use), str(hook), int(at)) for use, hook, at in reversed(rows)]
+
+
 def use_tool(tx: Tx, tool_use_id: str, hook_id: str, session_id: int | None, tool: str, digest: str) -> None:
     """Marks a tool-use id as used by a call (PROOF); a second call finds it so."""
     tx.run(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,27 @@ def prepare(connection: Any) -> None:
 def _read_only(path: Path) -> str:
     """The URI of a file that is only read; a path may hold any character."""
     return f"{path.absolute().as_uri()}?mode=ro"
+
+
+def make_private(path: Path) -> None:
+    """Makes the database's file if there is none, readable by this user alone, its folder too; what stood open to
+    others is shut. Bodies and hook ids are in there. Raises OSError, for a symbolic link too: none is followed.
+    """
+    folder = path.parent
+    if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+    for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        if name != path and not name.exists() and not name.is_symlink():
+            continue
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "is no regular file", str(name))
+            if found.st_uid == os.getuid() and found.st_mode & 0o077:
+                os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
 
 
 def reader(path: Path) -> Any:

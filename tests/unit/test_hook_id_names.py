@@ -99,3 +99,20 @@ def test_any_agent_id_at_all_makes_an_event_a_subagents(agent_id):
 def test_no_agent_id_makes_it_the_sessions_own(agent_id):
     event = event_of({"session_id": "h", "hook_event_name": "PostToolUse", "agent_id": agent_id}, at_us=1)
     assert isinstance(event, HookEvent) and not event.agent_id
+
+
+@pytest.mark.spec("PROOF-2")
+def test_a_tool_use_id_proves_over_a_restart_of_the_server(tmp_path):
+    first = Rig(tmp_path)
+    first.row("alpha", "hook", "exact", HOOK)
+    use = HookEvent(
+        hook_id=HOOK, name="PreToolUse", at_us=first.now, tool_name="mcp__relaybay__message_ack", tool_use_id="toolu_1"
+    )
+    hooks.witness(first.relay, use)
+    first.relay.close()
+    second = Rig(tmp_path)
+    try:
+        done = second.store.write(lambda tx: messages.acknowledge(tx, second.relay, Caller(tool_use_id="toolu_1")))
+        assert done.ok
+    finally:
+        second.relay.close()

@@ -92,6 +92,7 @@ STATEMENTS: tuple[str, ...] = (
       at_us {big} NOT NULL
     )
     """,
+    "CREATE TABLE witnessed (tool_use_id TEXT PRIMARY KEY, hook_id TEXT NOT NULL, at_us {big} NOT NULL)",
     """
     CREATE TABLE task (
       id {key},
