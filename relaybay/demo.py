@@ -183,6 +183,7 @@ def run(*, once: bool, url_of: Callable[[str], None], say: Say, wait: threading.
                 url_of(server.start_line(parts, paths, running.listening)["board_url"])
                 asyncio.run(play(Play(paths, running.url), folder, say))
                 if not once:
+                    say("that was all; look around on the board, and press Ctrl-C to end")
                     wait.wait()
         finally:
             relay.close()
@@ -204,7 +205,9 @@ def main(*, once: bool) -> int:
         sys.stdout.flush()
 
     def url_of(url: str) -> None:
-        sys.stdout.write(f"    board: {url}\n")
+        how = "" if once else " (it stays open until you press Ctrl-C)"
+        sys.stdout.write(f"    board: {url}{how}\n")
+        sys.stdout.flush()
 
     try:
         run(once=once, url_of=url_of, say=say, wait=stop)

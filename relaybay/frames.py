@@ -7,6 +7,7 @@ it. Belongs here: lines, order, sizes. Does not: what is handed over, and to who
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -161,9 +162,14 @@ def _reason_parts(comments: int, senders: Sequence[Sender]) -> list[str]:
     parts = []
     if comments:
         parts.append(word("stop.comment").text if comments == 1 else word("stop.comments", count=comments).text)
-    for sender in senders:
-        answer_id = "stop.message" if sender.verified else "stop.message_unverified"
-        parts.append(word(answer_id, sender=name_literal(sender.title)).text)
+    # Each sender once: two messages of one are said as two, which is shorter than the two parts `item_units` counts.
+    for sender, count in Counter(senders).items():
+        said = {"sender": name_literal(sender.title)}
+        if count == 1:
+            parts.append(word("stop.message" if sender.verified else "stop.message_unverified", **said).text)
+        else:
+            answer_id = "stop.messages" if sender.verified else "stop.messages_unverified"
+            parts.append(word(answer_id, count=count, **said).text)
     return parts
 
 

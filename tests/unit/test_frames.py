@@ -166,6 +166,35 @@ def test_the_stop_reason_is_one_line_and_names_each_sender() -> None:
     assert "a comment from the owner" in frames.stop_reason(1, [])
 
 
+@pytest.mark.spec("STOP-5")
+def test_the_stop_reason_does_not_repeat_itself() -> None:
+    web, other = Sender("web", True), Sender("api", True)
+    reason = frames.stop_reason(0, [web, other, web, Sender("web", False), web])
+    assert reason.count('"web"') == 2, "once as a verified sender, once as a name that is not verified"
+    assert '3 messages from session "web",' in reason
+    assert 'a message from session "api",' in reason
+    assert 'a message from session "web" (name not verified)' in reason
+    unverified = frames.stop_reason(0, [Sender("web", False)] * 2)
+    assert '2 messages from session "web" (name not verified)' in unverified
+
+
+@pytest.mark.spec("PACK-1", "STOP-5")
+@given(st.lists(st.tuples(st.sampled_from(["", "a", "web", HOSTILE]), st.booleans()), max_size=12), st.integers(0, 12))
+@settings(max_examples=300)
+def test_what_is_counted_for_each_message_covers_the_reason_however_it_is_put_together(drawn, comments: int) -> None:
+    senders = [Sender(title, verified) for title, verified in drawn]
+    frame = frames.message_frame(MESSAGE)
+    counted = sum(frames.item_units(frame, door="stop", sender=one) for one in senders)
+    counted -= sum(frames.item_units(frame, door="context") for _ in senders)
+    openings = units(_opening("stop")) - units(_opening("context"))
+    reserved = frames.items_room("context") - frames.items_room("stop") - openings
+    assert units(frames.stop_reason(comments, senders)) <= reserved + counted
+
+
+def _opening(door: frames.Door) -> str:
+    return frames.answer_text(["x"], Packed(("x",)), door=door).split("\n\n")[0]
+
+
 @pytest.mark.spec("WAIT-2")
 def test_the_wake_text_is_an_answer_of_its_own_opening() -> None:
     text = frames.wake_text([frames.comment_frame(COMMENT)], Packed(("c",)))
