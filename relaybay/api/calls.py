@@ -19,6 +19,7 @@ from relaybay.api.routes import reply
 from relaybay.domain import Outcome
 from relaybay.errors import StoreError, StoreFull, StoreReadOnly
 from relaybay.service.relay import Relay
+from relaybay.service.views_owner import for_owner
 
 UseCase = Callable[..., Outcome]
 _log = logging.getLogger(__name__)
@@ -92,7 +93,9 @@ def _present(value: Any) -> Any:
 
 
 def respond(outcome: Outcome, status: int = 200) -> HTTPResponse:
-    """An outcome as an HTTP response: JSON, or a problem."""
+    """An outcome as an HTTP response: JSON, or a problem in the words for the owner, who alone reads these."""
+    if outcome.refusal is not None:
+        outcome = dataclasses.replace(outcome, refusal=for_owner(outcome.refusal))
     refused = refusal_of(outcome)
     return problem(refused) if refused is not None else reply(answered(outcome), status)
 

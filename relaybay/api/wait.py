@@ -124,7 +124,8 @@ class _Poll:
                 await self._fire(found)
                 return None
             if found.outcome != "waiting":
-                return problem(word("wait.superseded" if found.outcome == "superseded" else "wait.ended"))
+                over = "wait.superseded" if found.outcome == "superseded" else "wait.ended"
+                return problem(word(over, spec_id=self.entry.ended_by))
             left = until - loop.time()
             if left <= 0:
                 self.relay.waits.take(self.entry, "poll_time_over")

@@ -25,7 +25,9 @@ def _nothing() -> None:
 
 @dataclass(slots=True)
 class WaitEntry:
-    """One wait: whose, since when, its state, whether a poll is open and until when one has to follow."""
+    """One wait: whose, since when, its state, whether a poll is open and until when one has to follow. `ended_by` is
+    the row that ended it, which its open poll is told; a later one meets WAIT-13.
+    """
 
     wait_id: str
     session_id: int
@@ -37,6 +39,7 @@ class WaitEntry:
     poll_open: bool = False
     regrace_until_us: int = 0
     handover_id: str = ""
+    ended_by: str = "WAIT-13"
     kick: Callable[[], None] = _nothing
 
     def take(self, event: str, facts: Mapping[str, bool] | None = None) -> Step:
@@ -44,6 +47,8 @@ class WaitEntry:
         result = step(Wait, self.state, event, facts)
         moved = result.state != self.state
         self.state = result.state
+        if moved or result.kind == "refuse":
+            self.ended_by = result.spec_id
         if moved and event not in ("open", "look"):
             self.kick()
         return result
