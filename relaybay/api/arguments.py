@@ -28,6 +28,12 @@ _WHY: Final[dict[str, tuple[str, str]]] = {
     "too_long": ("argument.long", "max_length"),
 }
 
+SHORT_CHARS_MAX: Final = 1_000
+"""How long a name, an id or a cursor may be. None that means anything is nearly so long, and to fold, compare and look
+up a name of a million characters would hold the writer up (measured: a second and more)."""
+
+_TEXTS: Final = frozenset({"body", "title", "step_add", "query"})
+
 
 def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A | Answer:
     """The arguments as the model has them, or the refusal: `argument_unknown`, `argument_invalid` (page 75)."""
@@ -38,6 +44,9 @@ def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A | A
     for name, value in given.items():
         if value is None:
             return word("tool.argument_invalid", tool=tool, name=name, why=word("argument.null").text)
+        if isinstance(value, str) and len(value) > SHORT_CHARS_MAX and name not in _TEXTS:
+            long = {"type": "string_too_long", "ctx": {"max_length": SHORT_CHARS_MAX}}
+            return word("tool.argument_invalid", tool=tool, name=name, why=why(long))
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:

@@ -254,7 +254,7 @@ def _connections(world: World) -> int:
     count = 0
     for descriptor in Path(f"/proc/{world.process.pid}/fd").iterdir():
         with contextlib.suppress(OSError):
-            count += os.readlink(descriptor).startswith("socket:")
+            count += str(descriptor.readlink()).startswith("socket:")
     return count
 
 
