@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from relaybay import settings
 from relaybay.cli import exits, output
-from relaybay.cli.exits import Failure
+from relaybay.cli.exits import Failure, failure
 from relaybay.cli.options import json_option
-from relaybay.cli.setup import folders_of, install_of
+from relaybay.cli.setup import configured_url, folders_of, install_of
 from relaybay.cli.shell import Shell
 from relaybay.cli.talk import find_running
 from relaybay.errors import SettingsError
 from relaybay.setup import Check, Refusal, ServerFacts, doctor, read_claude_code
+from relaybay.setup.port import listener
 
 _MARKS = {True: "ok  ", False: "FAIL", None: "warn"}
 
 
 @click.command("doctor")
 @click.option("--deep", is_flag=True, help="Also check the whole database, which takes a while.")
+@click.option("--clear-dropped", is_flag=True, help="Show the count of dropped hook events and set it to 0.")
 @json_option
 @click.pass_obj
-def doctor_command(shell: Shell, deep: bool, as_json: bool) -> int:
+def doctor_command(shell: Shell, deep: bool, clear_dropped: bool, as_json: bool) -> int:
     """Check this machine: one line each, with a fix where something is wrong. Exit code 1 on any fault."""
+    if clear_dropped:
+        shell.need_owner()
     checks = _checks(shell, deep=deep)
+    if clear_dropped:
+        _clear_dropped(shell.paths.spool / "dropped")
     broken = any(check.ok is False for check in checks)
     if as_json:
         found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix or None} for c in checks]
@@ -59,15 +68,34 @@ def _checks(shell: Shell, *, deep: bool) -> list[Check]:
     return doctor.run(folders, shell.env, None if isinstance(files, Refusal) else files, install, server) + more
 
 
+def _clear_dropped(counter: Path) -> None:
+    """Sets the hook's counter of lost events to none. Its line end stays: it holds a block for a full disk."""
+    try:
+        file = os.open(counter, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise failure("cli.file_not_written", exits.STORE, path=counter, why=error.strerror or str(error)) from None
+    try:
+        os.ftruncate(file, 0)
+        os.write(file, b"\n")
+    finally:
+        os.close(file)
+    output.note("The count of dropped hook events is 0 again.")
+
+
 def _ask_server(shell: Shell, configured: settings.Settings, more: list[Check], *, deep: bool) -> ServerFacts:
-    url, told = f"http://{configured.server_host}:{configured.server_port}", {}
-    reachable = False
+    url = configured_url(configured)
+    told: dict[str, Any] = {}
+    reachable, held_by = False, None
     try:
         card = find_running(shell.paths)
         if card is not None:
             url = card.url or url
-            told = shell.server.get("doctor")
+            told = shell.server.get("doctor") | {"started_at": shell.server.get("status").get("started_at")}
             reachable = True
+        else:
+            held_by = listener(configured.server_host, configured.server_port)
     except Failure as refused:
         more.append(Check(refused.code, ok=False, detail=refused.text, fix=""))
     return ServerFacts(
@@ -76,7 +104,19 @@ def _ask_server(shell: Shell, configured: settings.Settings, more: list[Check], 
         last_events=told.get("last_events"),
         mcp_seen=told.get("mcp_seen"),
         integrity=_integrity(shell) if deep else None,
+        port_held_by=held_by,
+        **_since_start(told),
     )
+
+
+def _since_start(told: dict[str, Any]) -> dict[str, Any]:
+    """How long the server has run, and whether a hook event came meanwhile; nothing when it does not say."""
+    if not told.get("started_at"):
+        return {}
+    began = datetime.fromisoformat(told["started_at"])
+    events = [datetime.fromisoformat(at) for at in (told.get("last_events") or {}).values() if at]
+    up = max(0.0, (datetime.now(UTC) - began).total_seconds())
+    return {"up_seconds": up, "hooks_since_start": any(at >= began for at in events)}
 
 
 def _integrity(shell: Shell) -> str | None:

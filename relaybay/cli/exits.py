@@ -30,6 +30,8 @@ class Failure(Exception):  # noqa: N818 - it is how a command ends, and mostly n
         self.spec_id = spec_id
         self.text = text
         self.exit_code = exit_code
+        self.entries = ""
+        """What the words speak of as standing below them: printed there, on the same stream."""
 
     @classmethod
     def of(cls, answer: Answer, exit_code: int) -> Failure:

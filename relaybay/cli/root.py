@@ -155,8 +155,11 @@ def _of_store(error: StoreError) -> Failure:
 
 def _tell(told: Failure, *, as_json: bool) -> int:
     note(f"relaybay: {told.text} [{told.code} {told.spec_id}]")
+    if told.entries:
+        note(told.entries)
     if as_json:
-        document({"error": {"code": told.code, "spec_id": told.spec_id, "text": told.text}})
+        below = {"entries": told.entries} if told.entries else {}
+        document({"error": {"code": told.code, "spec_id": told.spec_id, "text": told.text, **below}})
     return told.exit_code
 
 

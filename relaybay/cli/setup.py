@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from relaybay.setup import (
     plan_undo_claude_code,
     read_claude_code,
 )
+from relaybay.setup.show import HIDDEN
 
 CLIENTS = ("claude-code",)
 
@@ -45,6 +47,7 @@ CLIENTS = ("claude-code",)
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--uninstall", is_flag=True, help="Take everything out again.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--show-keys", is_flag=True, help="Where entries have to be put in by hand, print them with their keys.")
 @json_option
 @click.pass_obj
 def setup_command(
@@ -58,15 +61,21 @@ def setup_command(
     dry_run: bool,
     uninstall: bool,
     yes: bool,
+    show_keys: bool,
     as_json: bool,
 ) -> None:
     """Put relaybay into an agent client's own settings, and nothing else in them changes.
+
+    At a terminal it shows the difference and asks. Without one it applies it and prints the difference on stderr;
+    --dry-run only shows it. Run it again after `relaybay token rotate`, or when a setting such as wake.minutes changed.
 
     \b
       relaybay setup claude-code --dry-run
       relaybay setup claude-code --wake
       relaybay setup claude-code --uninstall
     """  # noqa: D301 - Click reads the escape.
+    if show_keys:
+        shell.need_owner()
     folders = folders_of(shell)
     files = read_claude_code(folders, scope, Path.cwd(), shell.env)
     if isinstance(files, Refusal):
@@ -80,7 +89,7 @@ def setup_command(
         choices = Choices(scope, mode, wake or force_wake, force_wake, lean, version)
         plan = plan_claude_code(files, install, choices)
     if isinstance(plan, Refusal):
-        raise _refused(plan)
+        raise _refused(plan, hidden=() if show_keys else (install.token, install.hook_key))
     if dry_run:
         _show_plan(plan, as_json=as_json)
         return
@@ -134,10 +143,17 @@ def _notes(plan: Plan) -> list[dict[str, str]]:
     return [{"code": each.code, "text": each.text} for each in plan.notes]
 
 
-def _refused(refusal: Refusal) -> Failure:
+def _refused(refusal: Refusal, hidden: Sequence[str] = ()) -> Failure:
+    """The refusal, and behind its sentence the entries that it speaks of, `hidden` keys masked."""
+    failed = Failure(refusal.code, "20", refusal.text, exits.REFUSED)
     if refusal.snippet:
-        output.note(refusal.snippet)
-    return Failure(refusal.code, "20", refusal.text, exits.REFUSED)
+        entries = refusal.snippet
+        for key in hidden:
+            entries = entries.replace(key, HIDDEN)
+        failed.entries = entries
+        if entries != refusal.snippet:
+            failed.entries += "\nThe keys are hidden; --show-keys prints them."
+    return failed
 
 
 def folders_of(shell: Shell) -> Folders:
@@ -161,7 +177,8 @@ def install_of(shell: Shell, settings: Settings | None = None) -> Install:
         raise failure("cli.key_file", exits.REFUSED, path=refused.path, why=refused.why) from None
     except OSError as error:
         raise failure("cli.file_not_written", exits.STORE, path=paths.run, why=error.strerror or str(error)) from None
-    url = card.url if card is not None and card.port else _configured_url(settings or shell.settings)
+    configured = settings or shell.settings
+    url = card.url if card is not None and card.port else configured_url(configured)
     return Install(
         url=url,
         mcp_url=url + "/mcp",
@@ -171,10 +188,12 @@ def install_of(shell: Shell, settings: Settings | None = None) -> Install:
         hook_script=str(paths.hook_script),
         run_dir=str(paths.run),
         state_dir=str(paths.state),
+        wait_s=configured.wake_minutes * 60,
     )
 
 
-def _configured_url(settings: Settings) -> str:
+def configured_url(settings: Settings) -> str:
+    """Where a server would listen."""
     host = f"[{settings.server_host}]" if ":" in settings.server_host else settings.server_host
     return f"http://{host}:{settings.server_port}"
 

@@ -23,6 +23,7 @@ from relaybay.setup.claude_places import client_program, client_version
 from relaybay.setup.doctor_claude import claude_checks
 from relaybay.setup.doctor_values import Check, broken, judged, warned, well
 from relaybay.setup.values import OTHERS, ClaudeFiles, Folders, Install
+from relaybay.spool import DROPPED_BYTES_MAX, DROPPED_MARK, NO_SYMLINK
 
 KEY_FILES = ("token", "hook.key", "owner.key")
 SQLITE_MIN = (3, 51, 3)
@@ -32,6 +33,8 @@ SKEW_S_MAX = 2.0
 SPOOL_BYTES_WARN = 8 << 20
 """Half of what the spool may grow to (CMD-4)."""
 LOG_TAIL_BYTES = 64 << 10
+MCP_SECONDS_WARN = 30 * 60
+"""Sessions that work for this long without one MCP call have probably not got the server registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,11 @@ class ServerFacts:
         url: where it was looked for.
         reachable: whether it answered.
         last_events: per client (`claude-code`), when its last event came, as text; None when none ever did.
-        mcp_seen: whether an MCP client has ever called.
+        mcp_seen: whether an MCP client has called since the server started.
         integrity: what the database's own check said; `ok` when all is well.
+        port_held_by: who listens at `url` although no server of ours does; None when nobody.
+        up_seconds: how long the server has run.
+        hooks_since_start: whether a hook event has come since it started.
     """
 
     url: str
@@ -51,6 +57,16 @@ class ServerFacts:
     last_events: Mapping[str, str | None] | None = None
     mcp_seen: bool | None = None
     integrity: str | None = None
+    port_held_by: str | None = None
+    up_seconds: float | None = None
+    hooks_since_start: bool = False
+
+    @property
+    def mcp_missing(self) -> bool:
+        """No MCP call, although sessions have been at work for long. Soon after a start that says nothing."""
+        if self.mcp_seen or self.up_seconds is None:
+            return not self.mcp_seen
+        return self.hooks_since_start and self.up_seconds >= MCP_SECONDS_WARN
 
 
 def run(
@@ -86,11 +102,13 @@ def run(
 
 def server_checks(server: ServerFacts) -> Iterable[Check]:
     """What the server said of itself, as checks."""
-    yield judged("server", words.server(server.url, server.reachable), ok=server.reachable)
+    line = words.server(server.url, server.reachable, server.port_held_by)
+    yield judged("server", line, ok=server.reachable)
     for client, last in (server.last_events or {}).items():
         yield judged(f"{client} events", words.last_event(last), ok=True if last else None)
     if server.mcp_seen is not None:
-        yield judged("mcp calls", words.mcp_seen(server.mcp_seen), ok=True if server.mcp_seen else None)
+        line = words.mcp_seen(server.mcp_seen, server.up_seconds, missing=server.mcp_missing)
+        yield judged("mcp calls", line, ok=None if server.mcp_missing else True)
     if server.integrity is not None:
         yield judged("integrity", words.integrity(server.integrity), ok=server.integrity == "ok")
 
@@ -143,7 +161,7 @@ def spool(folder: Path) -> Check:
         for each in os.scandir(folder):
             size = each.stat(follow_symlinks=False).st_size
             if each.name == "dropped":
-                dropped = size  # One byte an event.
+                dropped = _dropped(Path(each.path))
             elif each.name.endswith(".bad"):
                 bad += size
             elif each.name.startswith("spool"):
@@ -154,6 +172,12 @@ def spool(folder: Path) -> Check:
         return broken("spool", words.spool_unreadable(str(folder), str(error)))
     ok = False if dropped else (None if waiting > SPOOL_BYTES_WARN or bad else True)
     return judged("spool", words.spool(waiting, dropped, bad), ok=ok)
+
+
+def _dropped(counter: Path) -> int:
+    """How many events the counter holds: one mark each, beside the line end that reserves its place on the disk."""
+    with os.fdopen(os.open(counter, NO_SYMLINK), "rb") as file:
+        return file.read(DROPPED_BYTES_MAX).count(DROPPED_MARK)
 
 
 def hook_log(path: Path) -> Check:

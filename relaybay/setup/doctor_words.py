@@ -15,9 +15,14 @@ def _size(count: int) -> str:
     return f"{count} GiB"
 
 
-def server(url: str, reachable: bool) -> Line:
-    """Is it there."""
-    return (f"answers at {url}", "") if reachable else (f"no answer at {url}", "relaybay up")
+def server(url: str, reachable: bool, held_by: str | None = None) -> Line:
+    """Is it there, and if not, is its place free."""
+    if reachable:
+        return f"answers at {url}", ""
+    if held_by is None:
+        return f"no answer at {url}", "relaybay up"
+    detail = f"none of this data folder runs, and its address {url} is taken by {held_by}"
+    return detail, "end that, or take another port: relaybay config set server.port N, relaybay up, " + _SETUP
 
 
 def last_event(at: str | None) -> Line:
@@ -27,9 +32,20 @@ def last_event(at: str | None) -> Line:
     return "no event has come yet", f"send one prompt in a session; if this stays, run {_SETUP}"
 
 
-def mcp_seen(seen: bool) -> Line:
-    """Has an MCP client called."""
-    return ("a client has called", "") if seen else ("no client has called yet", f"restart the client; {_SETUP}")
+def mcp_seen(seen: bool, up_seconds: float | None, *, missing: bool) -> Line:
+    """Has an MCP client called. The server counts from its start, and so does this line."""
+    if seen:
+        return "a client has called", ""
+    since = "" if up_seconds is None else f" since the server started {_duration(up_seconds)} ago"
+    detail = f"no client has called{since or ' yet'}"
+    return detail, f"restart the client; if this stays, {_SETUP}" if missing else ""
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"
 
 
 def integrity(said: str) -> Line:
@@ -157,7 +173,11 @@ def wake(*, installed: bool, measured: bool) -> Line:
 def spool(waiting: int, dropped: int, bad: int) -> Line:
     """Events that wait for the server."""
     detail = f"{_size(waiting)} waiting, {dropped} events dropped, {_size(bad)} set aside"
-    return detail, "relaybay up, so that the spool is taken in" if waiting or dropped else ""
+    steps = ["relaybay up, so that the spool is taken in"] if waiting else []
+    if dropped:
+        detail += ". What was dropped is lost: it came while no server ran and the spool was full or not writable"
+        steps.append("relaybay doctor --clear-dropped, once you know of it")
+    return detail, "; ".join(steps)
 
 
 def spool_unreadable(folder: str, why: str) -> Line:
@@ -181,8 +201,8 @@ def sqlite(version: str, wanted: str, *, old: bool) -> Line:
     """The database library."""
     if not old:
         return version, ""
-    detail = f"{version} is older than {wanted}, which mends a fault in resetting the write-ahead log"
-    return detail, f"use a Python that comes with SQLite {wanted} or newer"
+    detail = f"{version} has a rare fault in its write-ahead log that can lose a commit (mended in {wanted})"
+    return detail, f"relaybay backup now and then; a Python with SQLite {wanted} or newer ends it"
 
 
 def disk(folder: str, free: int, *, low: bool) -> Line:

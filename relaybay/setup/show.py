@@ -12,18 +12,30 @@ HIDDEN = "********"
 _CONTEXT_LINES = 1
 """Few: the lines around may hold other people's secrets, and without a terminal an agent reads this."""
 _HUNK = re.compile(r"([-+])(\d+)")
-_BEARER = re.compile(r"(Bearer )(?!\$\{)[^\"\\]+")
+_KEY = re.compile(r"(Bearer |\"RELAYBAY_TOKEN\": *\")(?!\$\{)([^\"\\]+)")
+_NEW = f"{HIDDEN} (new key)"
 
 
 def diff(plan: Plan) -> str:
     """The unified diffs of all files, and a line for each whose mode changes. Keys and tokens are hidden, those
-    of an older install and of other servers in the lines around as well.
+    of an older install and of other servers in the lines around as well; where one takes another's place, the
+    added line says so, for hidden they look the same.
     """
-    text = "".join(line for edit in plan.edits for line in _lines(edit))
-    for secret in plan.secrets:
-        if secret:
-            text = text.replace(secret, HIDDEN)
-    return _BEARER.sub(rf"\g<1>{HIDDEN}", text)
+    return "".join(_hidden(list(_lines(edit)), plan.secrets, edit.before or b"") for edit in plan.edits)
+
+
+def _hidden(lines: list[str], secrets: Iterable[str], before: bytes) -> str:
+    """One file's diff without its keys."""
+    replaces = any(line.startswith("-") and _KEY.search(line) for line in lines)
+    new = [secret for secret in secrets if replaces and secret and secret.encode() not in before]
+
+    def hide(line: str) -> str:
+        # Hidden by a mark first, or the second pass would take the words of the first for a key.
+        for secret in filter(None, secrets):
+            line = line.replace(secret, _NEW if secret in new else HIDDEN)
+        return _KEY.sub(lambda found: found[1] + (_NEW if found[2] == _NEW else HIDDEN), line)
+
+    return "".join(map(hide, lines))
 
 
 def _lines(edit: FileEdit) -> Iterable[str]:

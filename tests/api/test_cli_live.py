@@ -451,6 +451,9 @@ def test_doctor_asks_the_server(shared):
     checks = {check["name"]: check for check in document["checks"]}
     assert checks["server"]["ok"] is True and shared.line["url"] in checks["server"]["detail"]
     assert checks["integrity"]["ok"] is True
+    assert checks["mcp calls"]["ok"] is True
+    if checks["mcp calls"]["detail"] != "a client has called":  # Another test's.
+        assert "since the server started" in checks["mcp calls"]["detail"]
 
 
 @pytest.mark.spec("75")

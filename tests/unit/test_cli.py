@@ -124,6 +124,12 @@ def test_help_lists_every_command_but_the_one_for_a_source_tree(cli):
 
 
 @pytest.mark.spec("75")
+def test_setups_help_says_what_it_does_without_a_terminal(cli):
+    said = " ".join(cli("setup", "--help")[1].split())
+    assert "At a terminal it shows the difference and asks. Without one it applies it" in said
+
+
+@pytest.mark.spec("75")
 def test_a_typo_is_usage_and_names_what_is_near(cli):
     code, out, err = cli("staus")
     assert (code, out) == (2, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from relaybay import spool
 from relaybay.cli import backup
 from relaybay.cli.root import run
 from relaybay.cli.shell import AGENT_VARIABLES
@@ -428,6 +430,76 @@ def test_doctor_deep_checks_the_database(asked, paths):
     assert {c["name"]: c["ok"] for c in asked("doctor", "--deep")[1]["checks"]}["integrity"] is True
     damaged(paths.database)
     assert {c["name"]: c["ok"] for c in asked("doctor", "--deep")[1]["checks"]}["integrity"] is False
+
+
+@pytest.mark.spec("20", "75")
+@pytest.mark.parametrize("file", [".claude/settings.json", ".claude.json"])
+def test_entries_to_put_in_by_hand_stand_below_the_sentence_and_without_keys(
+    paths, tmp_path, capsys, monkeypatch, file
+):
+    mine = tmp_path / "person" / file
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("{ // mine\n}\n")
+    assert run(["setup", "claude-code", "--yes"]) == 77
+    said = capsys.readouterr()
+    assert said.out == ""
+    sentence, entries = said.err.index("Add the entries below"), said.err.index("Authorization")
+    assert sentence < entries and "--show-keys" in said.err[entries:]
+    keys = [(paths.run / name).read_text().strip() for name in ("token", "hook.key")]
+    assert not any(key in said.err for key in keys)
+    assert run(["setup", "claude-code", "--yes", "--json"]) == 77
+    document = json.loads(capsys.readouterr().out)["error"]
+    assert "Authorization" in document["entries"] and not any(key in json.dumps(document) for key in keys)
+    assert run(["setup", "claude-code", "--yes", "--show-keys"]) == 77
+    shown = capsys.readouterr().err
+    assert sum(key in shown for key in keys) == 1 and "********" not in shown
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert run(["setup", "claude-code", "--yes", "--show-keys"]) == 77
+    refused = capsys.readouterr().err
+    assert "[owner_only" in refused and not any(key in refused for key in keys)
+    assert mine.read_text() == "{ // mine\n}\n"
+
+
+@pytest.mark.spec("WAIT-5")
+def test_the_configured_minutes_reach_the_wake_up(asked, paths, tmp_path):
+    assert asked("config", "set", "wake.minutes", "5")[0] == 0
+    assert asked("setup", "--yes", "--force-wake")[0] == 0
+    settings = json.loads((tmp_path / "person" / ".claude" / "settings.json").read_text())
+    (wake,) = [h for g in settings["hooks"]["Stop"] for h in g["hooks"] if h.get("asyncRewake")]
+    assert wake["args"][-2:] == ["--wait-s", "300"]
+    assert {c["name"]: c["ok"] for c in asked("doctor")[1]["checks"]}["hooks"] is True
+    assert asked("config", "set", "wake.minutes", "6")[0] == 0
+    assert {c["name"]: c["ok"] for c in asked("doctor")[1]["checks"]}["hooks"] is False
+
+
+@pytest.mark.spec("CMD-4", "20")
+def test_dropped_events_can_be_cleared_once_they_are_known(asked, paths, monkeypatch, capsys):
+    spool.prepare(paths.spool)
+    with (paths.spool / "dropped").open("ab") as counter:
+        counter.write(b"xxx")
+    before = {c["name"]: c for c in asked("doctor")[1]["checks"]}["spool"]
+    assert before["ok"] is False and "--clear-dropped" in before["fix"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert asked("doctor", "--clear-dropped")[0] == 77
+    monkeypatch.delenv("CLAUDECODE")
+    shown = {c["name"]: c for c in asked("doctor", "--clear-dropped")[1]["checks"]}["spool"]
+    assert "3 events dropped" in shown["detail"], "shown before they are forgotten"
+    assert {c["name"]: c["ok"] for c in asked("doctor")[1]["checks"]}["spool"] is True
+    assert (paths.spool / "dropped").stat().st_size > 0, "the block for a full disk stays"
+    (paths.spool / "dropped").unlink()
+    assert run(["doctor", "--clear-dropped"]) in (0, 1)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.spec("20")
+def test_doctor_names_who_has_the_port(asked, paths, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv("RELAYBAY_SERVER_PORT", str(taken.getsockname()[1]))
+        check = {c["name"]: c for c in asked("doctor")[1]["checks"]}["server"]
+    assert check["ok"] is False and "is taken by" in check["detail"]
+    assert check["fix"] != "relaybay up"
+    free = {c["name"]: c for c in asked("doctor")[1]["checks"]}["server"]
+    assert free["fix"] == "relaybay up"
 
 
 # --- conformance ---

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
+import subprocess
+import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
-from relaybay.setup import Check, ServerFacts, doctor
+from relaybay import spool
+from relaybay.setup import Check, ServerFacts, doctor, port
 from relaybay.setup.doctor_claude import claude_checks
 from tests.unit.setup_world import VERSION, World, load
 
@@ -222,6 +229,90 @@ def test_the_spool_is_measured(world):
     assert "3 events dropped" in doctor.spool(folder).detail
 
 
+@pytest.mark.spec("CMD-4")
+def test_a_counter_of_drops_that_counts_none_is_well(world):
+    """It always holds a line end: a block on the disk for the day the disk is full."""
+    spool.prepare(world.folders.state / "spool")
+    assert doctor.spool(world.folders.state / "spool").ok is True
+    with (world.folders.state / "spool" / "dropped").open("ab") as counter:
+        counter.write(b"xx")
+    check = doctor.spool(world.folders.state / "spool")
+    assert check.ok is False
+    assert "2 events dropped" in check.detail and "lost" in check.detail
+    assert "--clear-dropped" in check.fix and "relaybay up" not in check.fix
+
+
+HOOKS = {"hooks_since_start": True}
+
+
+@pytest.mark.spec("20")
+@pytest.mark.parametrize(
+    ("facts", "ok", "says"),
+    [
+        ({"up_seconds": 5.4}, True, "since the server started 5 s ago"),
+        ({"up_seconds": 5.4} | HOOKS, True, "since the server started 5 s ago"),
+        ({"up_seconds": 90_000}, True, "since the server started 1 d ago"),
+        ({"up_seconds": doctor.MCP_SECONDS_WARN - 1} | HOOKS, True, "29 min ago"),
+        ({"up_seconds": doctor.MCP_SECONDS_WARN} | HOOKS, None, "30 min ago"),
+        ({"up_seconds": 7200.0} | HOOKS, None, "2 h ago"),
+    ],
+)
+def test_a_server_that_just_started_is_not_told_to_have_never_been_called(facts, ok, says):
+    server = ServerFacts("http://127.0.0.1:1", reachable=True, mcp_seen=False, **facts)
+    check = found(list(doctor.server_checks(server)), "mcp calls")
+    assert check.ok is ok
+    assert says in check.detail and "yet" not in check.detail
+    assert (check.fix == "") is (ok is True)
+    called = ServerFacts("http://127.0.0.1:1", reachable=True, mcp_seen=True, **facts)
+    assert found(list(doctor.server_checks(called)), "mcp calls").ok is True
+
+
+@pytest.mark.spec("20")
+def test_a_port_that_another_program_has_is_told_with_its_name_and_another_way_than_up(world):
+    facts = ServerFacts("http://127.0.0.1:7717", reachable=False, port_held_by="nginx (pid 12)")
+    check = found(doctor.run(world.folders, world.env, server=facts), "server")
+    assert check.ok is False
+    assert "nginx (pid 12)" in check.detail and "7717" in check.detail
+    assert check.fix != "relaybay up" and "relaybay config set server.port" in check.fix
+
+
+@pytest.mark.spec("20")
+def test_who_listens_on_a_port_is_found_out():
+    code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as other:
+        number = int(other.stdout.readline())
+        said = port.listener("127.0.0.1", number)
+        other.kill()
+        other.wait()
+    assert f"(pid {other.pid})" in said if Path("/proc/net/tcp").exists() else said == "another program"
+    assert port.listener("127.0.0.1", number) is None
+
+
+@pytest.mark.spec("20")
+@pytest.mark.parametrize(
+    ("body", "is_one"), [(b'{"status": "ok", "version": "9"}', True), (b"<html>", False), (b"[]", False)]
+)
+def test_another_relaybay_is_told_from_other_web_servers(body, is_one):
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        said = port.listener("127.0.0.1", server.server_port)
+        server.shutdown()
+        thread.join()
+    assert (said == port.RELAYBAY) is is_one
+    assert is_one or str(os.getpid()) in said or said == "another program"
+
+
 @pytest.mark.spec("CMD-3")
 def test_the_last_refusal_in_the_hooks_log_is_shown(world):
     path = world.folders.state / "hook.log"
@@ -241,6 +332,10 @@ def test_the_last_refusal_in_the_hooks_log_is_shown(world):
 def test_an_old_sqlite_is_a_warning(version, ok):
     assert doctor.sqlite_version(version).ok is ok
     assert doctor.sqlite_version(sqlite3.sqlite_version).name == "sqlite"
+    if ok is None:
+        check = doctor.sqlite_version(version)
+        assert "can lose a commit" in check.detail and "relaybay backup" in check.fix
+        assert check.detail.count(".") == version.count(".") + 2, "one sentence, with two versions in it"
 
 
 def test_a_full_disk_is_found(world, monkeypatch):

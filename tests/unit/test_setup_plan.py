@@ -360,6 +360,23 @@ def test_the_diff_shows_the_change_and_hides_the_keys(world):
     assert TOKEN not in repr(world.plan())
 
 
+@pytest.mark.spec("75")
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_the_diff_says_where_a_key_takes_another_ones_place(world, scope):
+    """Hidden they look the same, and a line that goes and comes back alike tells nothing."""
+    assert "(new key)" not in setup.diff(world.plan(scope))
+    world.set_up(scope, install=world.install(token="old-token", hook_key="old-key"))
+    text = setup.diff(world.plan(scope))
+    added = [line for line in text.splitlines() if line.startswith("+") and "********" in line]
+    assert added and all("******** (new key)" in line for line in added)
+    assert "(new key)" not in "".join(line for line in text.splitlines() if line.startswith(("-", " ")))
+    for secret in (TOKEN, HOOK_KEY, "old-token", "old-key"):
+        assert secret not in text
+    world.set_up(scope)
+    port = setup.diff(world.plan(scope, install=world.install(port=7999)))
+    assert "(new key)" not in port
+
+
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs the program patch")
 def test_the_diff_is_one_that_patch_can_read(world):
     lines = [f"line {n}" for n in range(50)]
