@@ -516,3 +516,31 @@ def test_mcp_over_stdio_outlives_a_restart_of_the_server(home):
     failed, after = asyncio.run(_over_stdio(home, "legacy", use))
     assert failed and "relaybay up" in failed
     assert not after.is_error
+
+
+# --- the page that shows hooks by hand ---
+
+
+@pytest.mark.spec("20")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the page's examples use curl")
+def test_the_examples_of_hooks_by_hand_do_what_the_page_says(home):
+    page = (Path(TREE) / "docs" / "hooks-by-hand.md").read_text(encoding="utf-8")
+    examples = [part.partition("```")[0] for part in page.split("```sh\n")[1:]]
+    assert len(examples) == 2
+    home.ask("up", "--port", "0")
+    program = home.folder / "bin" / "relaybay"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m relaybay "$@"\n')
+    program.chmod(0o755)
+    env = home.env | {"PATH": f"{program.parent}:{home.env['PATH']}"}
+    answers_ = []
+    for example in examples:
+        done = subprocess.run(
+            ["sh", "-euc", example], env=env, cwd=home.folder, capture_output=True, text=True, check=False, timeout=40
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        answers_.append(json.loads(done.stdout))
+    assert "additionalContext" in answers_[0]["hookSpecificOutput"]
+    assert answers_[1] == {}
+    (row,) = home.ask("session", "list")["sessions"]
+    assert (row["title"], row["activity"]) == ("tmp", "working")
