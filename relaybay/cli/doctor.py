@@ -64,7 +64,7 @@ def _checks(shell: Shell, *, deep: bool) -> list[Check]:
         install = install_of(shell, configured)
     except Failure as refused:
         more.append(Check(refused.code, ok=False, detail=refused.text, fix=""))
-    server = _ask_server(shell, configured, more, deep=deep)
+    server = _ask_server(shell, configured, deep=deep)
     return doctor.run(folders, shell.env, None if isinstance(files, Refusal) else files, install, server) + more
 
 
@@ -84,10 +84,10 @@ def _clear_dropped(counter: Path) -> None:
     output.note("The count of dropped hook events is 0 again.")
 
 
-def _ask_server(shell: Shell, configured: settings.Settings, more: list[Check], *, deep: bool) -> ServerFacts:
+def _ask_server(shell: Shell, configured: settings.Settings, *, deep: bool) -> ServerFacts:
     url = configured_url(configured)
     told: dict[str, Any] = {}
-    reachable, held_by = False, None
+    reachable, held_by, fault = False, None, ""
     try:
         card = find_running(shell.paths)
         if card is not None:
@@ -97,7 +97,7 @@ def _ask_server(shell: Shell, configured: settings.Settings, more: list[Check], 
         else:
             held_by = listener(configured.server_host, configured.server_port)
     except Failure as refused:
-        more.append(Check(refused.code, ok=False, detail=refused.text, fix=""))
+        fault = refused.text
     return ServerFacts(
         url=url,
         reachable=reachable,
@@ -105,6 +105,7 @@ def _ask_server(shell: Shell, configured: settings.Settings, more: list[Check], 
         mcp_seen=told.get("mcp_seen"),
         integrity=_integrity(shell) if deep else None,
         port_held_by=held_by,
+        fault=fault,
         **_since_start(told),
     )
 

@@ -50,6 +50,7 @@ class ServerFacts:
         port_held_by: who listens at `url` although no server of ours does; None when nobody.
         up_seconds: how long the server has run.
         hooks_since_start: whether a hook event has come since it started.
+        fault: why the command line could not ask a server that runs, in words.
     """
 
     url: str
@@ -60,6 +61,7 @@ class ServerFacts:
     port_held_by: str | None = None
     up_seconds: float | None = None
     hooks_since_start: bool = False
+    fault: str = ""
 
     @property
     def mcp_missing(self) -> bool:
@@ -102,7 +104,7 @@ def run(
 
 def server_checks(server: ServerFacts) -> Iterable[Check]:
     """What the server said of itself, as checks."""
-    line = words.server(server.url, server.reachable, server.port_held_by)
+    line = (server.fault, "") if server.fault else words.server(server.url, server.reachable, server.port_held_by)
     yield judged("server", line, ok=server.reachable)
     for client, last in (server.last_events or {}).items():
         yield judged(f"{client} events", words.last_event(last), ok=True if last else None)

@@ -203,6 +203,9 @@ def test_a_server_whose_run_folder_vanished_is_found_and_can_be_ended(home):
     again = home.run("up", check=0)
     assert line["url"] in again.stdout and "relaybay down" in again.stderr
     assert home.ask("project", "list", code=69)["error"]["code"] == "no_socket"
+    checks = {check["name"]: check for check in json.loads(home.run("doctor", "--json").stdout)["checks"]}
+    assert checks["server"]["ok"] is False and "relaybay down" in checks["server"]["detail"]
+    assert checks["server"]["fix"] != "relaybay up"
     assert home.ask("down") == {"v": 1, "stopped": True, "pid": line["pid"]}
     assert not answers(line["url"])
     second = home.ask("up", "--port", "0")
