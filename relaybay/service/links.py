@@ -55,6 +55,7 @@ def take(
         columns |= {"hook_id": None, **(_NO_TURN if row.hook_id else {})}
     elif hook_id and hook_id != row.hook_id:
         columns |= {"hook_id": hook_id, "hook_since_us": tx.now, "turn_serial": row.turn_serial + 1, **_NO_TURN}
+        columns |= sessions.turn_of(tx, hook_id)
     if result.state in ("guessed", "exact"):
         columns |= {"ended_us": 0, "ended_reason": ""}
     for effect in result.effects:
@@ -72,7 +73,7 @@ def _before(tx: Tx, relay: Relay, row: SessionRow, effect: str, hook_id: str) ->
         case "take_off_id" | "drop_id":
             moves.take_off(tx, row)
         case "replace_id" if row.hook_id:
-            sessions.set_fate(tx, row.hook_id, "replaced")
+            sessions.set_fate(tx, row, "replaced")
         case "end_waits":
             tx.after(relay.waits.ending(row.id))
         case "other_session":

@@ -77,7 +77,12 @@ def turn(subject: Subject, event: HookEvent, *, eligible: bool) -> tuple[Columns
             "eligible": eligible,
         },
     )
-    return {"turn_state": result.state}, "block" in result.effects, (result.spec_id,)
+    block = "block" in result.effects
+    columns: Columns = {"turn_state": result.state}
+    if not ignored and not block:
+        # The turn is over: a block of it that turns out to be lost has nothing to give back any more (STOP-9).
+        columns["turn_serial"] = subject.turn_serial + 1
+    return columns, block, (result.spec_id,)
 
 
 def _prompt(subject: Subject, event: HookEvent, *, ignored: bool) -> tuple[Columns, bool, tuple[str, ...]]:

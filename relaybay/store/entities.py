@@ -120,6 +120,8 @@ def _rows(db: Any) -> None:
         _table_ = "hook_fate"
         hook_id = PrimaryKey(str, **_TEXT)
         fate = Required(str, **_TEXT)
+        turn_state = Required(str, default="none", **_TEXT)
+        turn_prompt_id = Optional(str, **_TEXT)
         at_us = Required(int, **_BIG)
 
     class ToolUse(db.Entity):

@@ -252,10 +252,23 @@ def fate(tx: Tx, hook_id: str) -> str:
     return str(tx.value("SELECT fate FROM hook_fate WHERE hook_id = ?", hook_id) or "never")
 
 
-def set_fate(tx: Tx, hook_id: str, fate_: str) -> None:
-    """Remembers that an id was taken off its row, or replaced."""
-    tx.run("DELETE FROM hook_fate WHERE hook_id = ?", hook_id)
-    tx.run("INSERT INTO hook_fate (hook_id, fate, at_us) VALUES (?, ?, ?)", hook_id, fate_, tx.now)
+def set_fate(tx: Tx, row: SessionRow, fate_: str) -> None:
+    """Remembers that a row's id was taken off it, or replaced, and the turn that goes with the id (MOVE-9)."""
+    tx.run("DELETE FROM hook_fate WHERE hook_id = ?", row.hook_id)
+    tx.run(
+        "INSERT INTO hook_fate (hook_id, fate, turn_state, turn_prompt_id, at_us) VALUES (?, ?, ?, ?, ?)",
+        row.hook_id,
+        fate_,
+        row.turn_state,
+        row.turn_prompt_id,
+        tx.now,
+    )
+
+
+def turn_of(tx: Tx, hook_id: str) -> dict[str, Any]:
+    """The turn of an id that comes to a row, as columns: what it had when it was taken off one, else none (MOVE-9)."""
+    found = tx.row("SELECT turn_state, turn_prompt_id FROM hook_fate WHERE hook_id = ?", hook_id)
+    return {"turn_state": found[0] if found else "none", "turn_prompt_id": found[1] if found else ""}
 
 
 def known_hook_id(tx: Tx, text: str) -> bool:

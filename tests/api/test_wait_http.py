@@ -38,7 +38,8 @@ def test_a_message_wakes_an_idle_session_with_text_once(rig: HookServer) -> None
     response = rig.answer(poll)
     assert (response.status, response.header("content-type")) == (200, "text/plain; charset=utf-8")
     assert mid in response.body.decode() and "h1" not in response.body.decode().split()
-    assert time.monotonic() - begun < 1 and rig.mail(mid).delivered_by == "wake"
+    # Woken, not polled: the poll itself would last 50 s. How fast it is stands in bench (PERF-6).
+    assert time.monotonic() - begun < 20 and rig.mail(mid).delivered_by == "wake"
     again = rig.answer(rig.wait(timeout_s=1))
     assert (again.status, again.code) == (409, "wait_ended"), "a fired wait is over"
     assert rig.answer(rig.wait(wait_id="wait-0002", timeout_s=0.3)).status == 204, "delivered does not wake"

@@ -89,7 +89,7 @@ class Machinery:
 class World(Cards):
     """One world from its beginning to its end. `h` is always a number of `HOOKS`, `s` one of the rows there are."""
 
-    def __init__(self, machinery: Machinery, *, strict_turns: bool = False) -> None:
+    def __init__(self, machinery: Machinery) -> None:
         machinery.empty()
         self.machinery = machinery
         self.dead: set[int] = set()
@@ -106,7 +106,7 @@ class World(Cards):
         self._gone = mock.patch.object(processes, "gone", self._asked)
         self._gone.start()
         self.store.write(lambda tx: stored_tasks.add_project(tx, PROJECT, "Shop", ""))
-        self.promises = Promises(self.look_at(), strict_turns=strict_turns)
+        self.promises = Promises(self.look_at())
 
     def _asked(self, process: ClientProcess) -> bool:
         """The system is asked for a process; meanwhile something else may happen."""

@@ -78,6 +78,8 @@ STATEMENTS: tuple[str, ...] = (
     CREATE TABLE hook_fate (
       hook_id TEXT PRIMARY KEY,
       fate TEXT NOT NULL CONSTRAINT hook_fate_known CHECK (fate IN ('taken_off','replaced')),
+      turn_state TEXT NOT NULL DEFAULT 'none',
+      turn_prompt_id TEXT NOT NULL DEFAULT '',
       at_us {big} NOT NULL
     )
     """,

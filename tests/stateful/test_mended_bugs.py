@@ -1,6 +1,4 @@
-"""Promises that the product does not keep yet, each with the shortest way to see it. A fixed one fails here: it moves to
-`directed_bugs.py` then, and the looking away from it goes.
-"""
+"""Bugs that the stateful tests found and that were mended, each with the shortest way that showed it."""
 
 from __future__ import annotations
 
@@ -12,16 +10,12 @@ from tests.stateful.world import World
 
 @pytest.fixture
 def world():
-    made = World(machinery(), strict_turns=True)
+    made = World(machinery())
     yield made
     made.end()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="STOP-9: an allowed Stop does not end the turn that a lost block belongs to",
-)
+@pytest.mark.spec("STOP-9")
 def test_a_lost_block_of_an_ended_turn_gives_nothing_back(world: World) -> None:
     world.linked(0, 2)
     world.mail(2, 0)
@@ -35,9 +29,7 @@ def test_a_lost_block_of_an_ended_turn_gives_nothing_back(world: World) -> None:
         world.hook("Stop", 0)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="INV-5: the budget of an id that comes back after an unlink begins anew"
-)
+@pytest.mark.spec("MOVE-9", "INV-5")
 def test_an_unlinked_id_that_links_again_within_its_turn_keeps_its_budget(world: World) -> None:
     world.linked(0, 2)
     for _ in range(2):
