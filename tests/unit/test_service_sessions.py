@@ -49,7 +49,7 @@ def show(rig, ref: str):
 def test_a_session_as_it_is_shown(rig) -> None:
     row = rig.row(
         "Sh\u202eop", "hook", "exact", "hook-shop", link_named=1, name="calm-otter", activity="working",
-        cwd="/work/shop", client="claude-code", client_version="2.1.332", last_seen_us=rig.now, permission_mode="plan",
+        cwd="/srv/shop", client="claude-code", client_version="2.1.332", last_seen_us=rig.now, permission_mode="plan",
     )  # fmt: skip
     task = rig.task(row)
     rig.send(rig.by(rig.bob), to=row.ref)
@@ -60,7 +60,7 @@ def test_a_session_as_it_is_shown(rig) -> None:
     expected = {
         "ref": row.ref, "title": "Sh\\u202eop", "kind": "hook", "client": "claude-code", "client_version": "2.1.332",
         "activity": "working", "link": "exact", "live": True, "unseen": False, "reach": "working", "name": "calm-otter",
-        "cwd": "/work/shop", "permission_mode": "plan",
+        "cwd": "/srv/shop", "permission_mode": "plan",
     }  # fmt: skip
     assert expected.items() <= shown.items()
     rig.read_marks(rig.by(row), given)
@@ -244,7 +244,7 @@ def test_the_owner_takes_a_link_off(rig) -> None:
     assert rig.store.read(lambda tx: rows.fate(tx, "hook-bob")) == "taken_off"
     assert rig.send(rig.claim("bob"), to="alice")["sender_verified"] is False, "it counts as never linked"
     rig.now += SECOND
-    event = HookEvent("hook-bob", "UserPromptSubmit", rig.now, cwd="/work/shop")
+    event = HookEvent("hook-bob", "UserPromptSubmit", rig.now, cwd="/srv/shop")
     rig.store.write(lambda tx: hooks.handle(tx, rig.relay, event))
     assert rig.need(rig.bob).link_state == "none" and rig.titled("shop").link_state == "guessed", "as an unknown id"
     assert rig.told(unlink(rig, "bob"))["link"] == "none"
