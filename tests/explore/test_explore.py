@@ -1,0 +1,158 @@
+"""Every reachable state of small worlds, with the promises looked at in each (page 90)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from relaybay.machines.base import Row
+from relaybay.machines.comment import Comment
+from relaybay.machines.delivery import Delivery
+from relaybay.machines.link import Link
+from relaybay.machines.turn import Turn
+from relaybay.rules import answer, linking, sender
+from tests.explore import calls, mail
+from tests.explore.plants import planted
+from tests.explore.search import CounterExampleError, search
+from tests.explore.slices import MACHINES, Slice
+
+SOAK = bool(os.environ.get("RELAYBAY_SOAK"))
+STATES_MAX = 300_000
+SOAK_STATES_MAX = 4_000_000
+WALK = ("start", "prompt", "tool", "stop", "end")
+EVERYTHING = ("start", "prompt", "inside", "tool", "stop", "continued", "end")
+CALLS = ("send", "mark", "other")
+
+#: Three sessions and two messages with links only; two, a message, a comment, turns, waits and replays; two and two with
+#: turns; and beside those the proofs that calls only claim, the owner's unlink and /clear, and answers that are lost.
+SLICES = {
+    "three sessions, two messages, links": Slice(
+        3, 2, 2, ("start", "tool", "end"), calls=("send", "other"), claims=False, named=("other",)
+    ),
+    "two sessions, claims, replays, marks": Slice(2, 2, 1, ("start", "tool", "end"), ("start", "end"), CALLS),
+    "a message, a comment, turns, waits, replays": Slice(
+        2, 2, 1, WALK, ("start", "end"), CALLS, claims=False, named=(), comments=1, wait=True
+    ),
+    "two sessions, two messages, turns": Slice(
+        2, 2, 2, ("start", "prompt", "stop", "end"), calls=("send", "other"), claims=False, named=("other",)
+    ),
+    "unlink and /clear": Slice(
+        2, 3, 1, ("start", "tool", "end"), calls=("send", "mark"), claims=False, named=(), unlink=True, clear=True
+    ),
+    "answers lost, continuations, prompts inside a turn": Slice(
+        2, 2, 2, EVERYTHING, calls=("send", "mark"), claims=False, named=(), flight=True
+    ),
+    "answers lost over comments and waits": Slice(
+        2, 1, 1, EVERYTHING, calls=("send", "mark"), claims=False, named=(), comments=1, wait=True, flight=True
+    ),
+}
+LARGE = {
+    "three sessions, two messages, all calls": Slice(
+        3, 2, 2, ("start", "tool", "end"), calls=("send", "other"), claims=False
+    ),
+    "two and two, turns, marks, answers lost": Slice(
+        2, 2, 2, EVERYTHING, calls=CALLS, claims=False, named=("other",), flight=True
+    ),
+    "two and two, everything": Slice(
+        2, 2, 2, EVERYTHING, ("start", "end"), CALLS, claims=False, named=("other",), comments=1, wait=True, unlink=True,
+        clear=True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.spec("INV-1", "INV-4", "INV-5", "INV-8", "INV-9", "INV-11")
+@pytest.mark.parametrize("name", SLICES)
+def test_no_reachable_state_breaks_a_promise(name: str, record_property) -> None:
+    found = search(SLICES[name].problem(), STATES_MAX)
+    record_property("count:states explored", found.states)
+    print(f"{name}: {found.states} states, {found.transitions} transitions, depth {found.depth}, {found.seconds:.0f} s")
+    assert found.states > 500, "a slice this small shows that its events do nothing"
+
+
+@pytest.mark.skipif(not SOAK, reason="minutes to half an hour: make soak")
+@pytest.mark.parametrize("name", LARGE)
+def test_no_state_of_the_large_worlds_breaks_a_promise(name: str, record_property) -> None:
+    found = search(LARGE[name].problem(), SOAK_STATES_MAX)
+    record_property("count:states explored", found.states)
+    print(f"{name}: {found.states} states, {found.transitions} transitions, depth {found.depth}, {found.seconds:.0f} s")
+
+
+# -- planted bugs ----------------------------------------------------------------------------------------------------
+
+SMALL = Slice(2, 2, 1, WALK, ("start", "end"), CALLS)
+
+
+def breaks(part: Slice, promise: str, steps: int) -> CounterExampleError:
+    """The search has to find the bug, name the promise, and tell it in so few steps."""
+    with pytest.raises(CounterExampleError) as found:
+        search(part.problem(), STATES_MAX)
+    assert promise in found.value.why, found.value
+    assert len(found.value.trace) == steps, found.value
+    return found.value
+
+
+def with_machine(part: Slice, **machines: type) -> Slice:
+    return replace(part, machines={**MACHINES, **machines})
+
+
+def test_it_finds_a_hand_over_that_forgets_the_link() -> None:
+    guard = "not replayed and link_exact_live and not passive and not at_stop"
+    row = Delivery.ROWS["sent", "hand_over", guard]
+    bug = planted(
+        Delivery, ("sent", "hand_over", guard), "not replayed and not passive and not at_stop", row, "delivered"
+    )
+    found = breaks(with_machine(SMALL, message=bug), "INV-4", 3)
+    assert str(found).splitlines()[1].startswith("  1. start of session h0")
+
+
+def test_it_finds_a_third_stop_block() -> None:
+    guard = "not ignored and link_exact_live and eligible"
+    bug = planted(Turn, ("two", "stop", guard), guard, Row("STOP-6", "repeat", effects=("block",)))
+    part = replace(SMALL, calls=("mark",), claims=False, named=(), comments=2)
+    breaks(with_machine(part, turn=bug), "INV-5", 9)
+
+
+def test_it_finds_a_link_that_is_live_before_its_first_event(monkeypatch) -> None:
+    bug = planted(Link, ("none", "take_unseen", ""), "", Link.ROWS["none", "take_unseen", ""], "exact")
+    effect = replace(linking.EFFECTS["take_unseen"], a_link="exact")
+    monkeypatch.setitem(linking.EFFECTS, "take_unseen", effect)
+    breaks(with_machine(SMALL, link=bug), "INV-8", 1)
+
+
+def test_it_finds_an_unseen_id_that_verifies(monkeypatch) -> None:
+    proof = sender._proof
+    monkeypatch.setattr(
+        sender, "_proof", lambda standing: "own_live" if standing.a_link == "unseen" else proof(standing)
+    )
+    calls._judged.cache_clear()
+    try:
+        breaks(SMALL, "SEND-5", 2)
+    finally:
+        calls._judged.cache_clear()
+
+
+def test_it_finds_a_delivered_item_that_wakes(monkeypatch) -> None:
+    real = answer.judge_item
+
+    def judge(facts):
+        return real(replace(facts, state="sent") if facts.state == "delivered" else facts)
+
+    monkeypatch.setattr(mail.answer, "judge_item", judge)
+    guard = "not replayed and link_exact_live and at_stop and blocks_left"
+    row = Comment.ROWS["delivered", "hand_over", guard]
+    bug = planted(Comment, ("delivered", "hand_over", guard), "not replayed and link_exact_live and blocks_left", row)
+    part = replace(SMALL, calls=("mark",), claims=False, named=(), comments=1, wait=True)
+    breaks(with_machine(part, comment=bug), "INV-9", 8)
+
+
+def test_a_plant_that_changes_nothing_is_no_bug() -> None:
+    """The rebuilt class is the class: what the tests above find is the plant, not the building."""
+    key = ("sent", "hand_over", "not replayed and link_exact_live and not passive and not at_stop")
+    same = planted(Delivery, key, key[2], Delivery.ROWS[key], "delivered")
+    part = replace(SMALL, calls=("send", "mark"), claims=False, named=(), live=("start", "tool", "stop"))
+    assert (
+        search(with_machine(part, message=same).problem(), STATES_MAX).states
+        == search(part.problem(), STATES_MAX).states
+    )
