@@ -124,7 +124,10 @@ def _take(tx: Tx, relay: Relay, identity: Identity, a: SessionRow, b: SessionRow
             moves.other_session(tx, a.id, hook_id)
     # What lists gave the merged row was given to this very conversation; on any other row nothing was yet.
     since = b.hook_since_us if b is not None and merged else tx.now
-    life = _life(effect, a, b) | (sessions.turn_of(tx, hook_id) if b is None else {})
+    life = _life(effect, a, b)
+    if effect.a_life == "unknown":
+        # An unseen B never had the id's turn to lose: it still stands with the id (MOVE-9).
+        life |= sessions.turn_of(tx, hook_id)
     columns = {**life, "hook_id": hook_id, "hook_since_us": since, "moved_to": None, "link_named": 1}
     return _linked(tx, a, result, **columns)
 
