@@ -168,7 +168,8 @@ def _take(machines: dict[str, type], state: State, a: int, b: int, h: int, outco
     state = hooks.take(machines, state, a, event, facts, hook=h)
     row = state.row(a)
     life = other if effect.a_life == "of_b" and other is not None else None
-    turn = other.turn if other is not None and effect.a_life != "unknown" else "none"
+    # From B the turn comes along, whatever B's link was; an id that no row held brought its own (MOVE-9).
+    turn = row.turn if other is None else other.turn
     row = row._replace(turn=turn, idle=life is not None and life.idle, named=True)
     return state.with_row(a, row)
 

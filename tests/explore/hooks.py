@@ -8,11 +8,9 @@ from relaybay.machines.base import step
 from relaybay.rules import hook_link
 from tests.explore import mail
 from tests.explore.search import BrokenError
-from tests.explore.state import NOBODY, Flight, Row, State
+from tests.explore.state import NOBODY, Row, State
 
 _NAMES = {"start": "SessionStart", "end": "SessionEnd"}
-#: MOVE-9: a new id starts at nothing.
-_NO_TURN = {"turn": "none"}
 
 
 class HookEvent(NamedTuple):
@@ -80,10 +78,9 @@ def take(
     new = (hook if hook != NOBODY else row.hook) if holds else NOBODY
     for effect in result.effects:
         if effect in ("take_off_id", "drop_id") and row.hook != NOBODY:
-            # An id that comes back begins a turn of its own: MOVE-9 says no more than that a new id starts at 0.
-            state = _turn_over(state, row.hook).with_hook(row.hook, fate="taken_off")
+            state = state.with_hook(row.hook, fate="taken_off", turn=row.turn)
         elif effect == "replace_id":
-            state = _turn_over(state, row.hook).with_hook(row.hook, fate="replaced")
+            state = state.with_hook(row.hook, fate="replaced", turn=row.turn)
         elif effect == "other_session":
             state = mail.other_session(machines, state, n, hook)
         elif effect == "end_waits":
@@ -92,8 +89,11 @@ def take(
             row = row._replace(idle=False)
     if result.state.endswith("_unseen") and new != row.hook:
         state = state.with_hook(new, seen=False)
-    row = row._replace(link=result.state, hook=new, **(_NO_TURN if new != row.hook else {}))
-    return state.with_row(n, row)
+    if new != row.hook:
+        # MOVE-9: the budget goes with the id.
+        row = row._replace(turn=state.hooks[new].turn if new != NOBODY else "none")
+        state = state.with_hook(new, turn="none") if new != NOBODY else state
+    return state.with_row(n, row._replace(link=result.state, hook=new))
 
 
 def end_wait(machines: dict[str, type], row: Row, event: str = "own_event") -> Row:

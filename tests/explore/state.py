@@ -27,12 +27,13 @@ class Row(NamedTuple):
 
 class Hook(NamedTuple):
     """A client session's id. `seen`: a live event has shown it since it last was put on a row. `blocks`: Stop blocks
-    that its open turn met, counted outside of the machine.
+    that its open turn met, counted outside of the machine. `turn`: the machine's state while no row holds the id.
     """
 
     fate: str = "never"
     seen: bool = False
     blocks: int = 0
+    turn: str = "none"
 
 
 class Item(NamedTuple):
