@@ -31,5 +31,6 @@ def test_every_pair_is_asked_by_the_running_code(record_property) -> None:
                 world.end()
     record_property("executed", " ".join(sorted(pairs.spec_ids)))
     record_property("count:pairs reached", len(pairs.pairs))
+    record_property("count:pairs that a caller asks", len(asked()))
     assert not pairs.missing(), f"never asked, of {len(asked())}: {pairs.missing()}"
     assert not pairs.wrongly_marked(), "a row that the table marks never_asked was asked"
