@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from relaybay.answers import Answer, word
 from relaybay.api.models import Arguments, input_schema
 from relaybay.rules.text import name_literal
+from relaybay.specs import limit
 
 A = TypeVar("A", bound=Arguments)
 
@@ -44,8 +45,9 @@ def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A | A
     for name, value in given.items():
         if value is None:
             return word("tool.argument_invalid", tool=tool, name=name, why=word("argument.null").text)
-        if isinstance(value, str) and len(value) > SHORT_CHARS_MAX and name not in _TEXTS:
-            long = {"type": "string_too_long", "ctx": {"max_length": SHORT_CHARS_MAX}}
+        most = limit("hook_session_chars_max") if name == "hook_session" else SHORT_CHARS_MAX
+        if isinstance(value, str) and len(value) > most and name not in _TEXTS:
+            long = {"type": "string_too_long", "ctx": {"max_length": most}}
             return word("tool.argument_invalid", tool=tool, name=name, why=why(long))
     try:
         return model.model_validate(dict(given))

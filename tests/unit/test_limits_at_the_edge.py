@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from relaybay.answers import Answer
 from relaybay.api import models
 from relaybay.api.arguments import read_arguments
 from relaybay.api.gate import GateLimits
@@ -223,3 +224,12 @@ def test_a_request_id_of_just_so_many_characters_is_taken(rig) -> None:
     assert rig.send(caller, to=read.to, request_id=read.request_id)["state"] == "sent"
     refused = read_arguments("message_send", models.MessageSend, given | {"request_id": "r" * (most + 1)})
     assert refused.code == "argument_invalid" and str(most) in refused.text
+
+
+@pytest.mark.spec("PROOF-1")
+def test_hook_session_is_taken_at_its_bound_and_not_behind_it() -> None:
+    most = limit("hook_session_chars_max")
+    taken = read_arguments("message_ack", models.MessageAck, {"hook_session": "h" * most})
+    assert isinstance(taken, models.MessageAck)
+    refused = read_arguments("message_ack", models.MessageAck, {"hook_session": "h" * (most + 1)})
+    assert isinstance(refused, Answer) and refused.code == "argument_invalid"
