@@ -73,7 +73,8 @@ def _before(tx: Tx, relay: Relay, row: SessionRow, effect: str, hook_id: str) ->
         case "take_off_id" | "drop_id":
             moves.take_off(tx, row)
         case "replace_id" if row.hook_id:
-            sessions.set_fate(tx, row, "replaced")
+            turn = {"turn_state": row.turn_state, "turn_prompt_id": row.turn_prompt_id}
+            sessions.set_fate(tx, row.hook_id, "replaced", **turn)
         case "end_waits":
             tx.after(relay.waits.ending(row.id))
         case "other_session":

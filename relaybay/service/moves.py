@@ -74,5 +74,5 @@ def other_session(tx: Tx, row_id: int, hook_id: str) -> None:
 def take_off(tx: Tx, row: SessionRow) -> None:
     """HL-7: the row's id is held by nobody from now on; rows whose link had gone here lose its trace (RECV-8)."""
     if row.hook_id:
-        sessions.set_fate(tx, row, "taken_off")
+        sessions.set_fate(tx, row.hook_id, "taken_off", turn_state=row.turn_state, turn_prompt_id=row.turn_prompt_id)
     moves.moved_to(tx, row.id, None)

@@ -252,15 +252,15 @@ def fate(tx: Tx, hook_id: str) -> str:
     return str(tx.value("SELECT fate FROM hook_fate WHERE hook_id = ?", hook_id) or "never")
 
 
-def set_fate(tx: Tx, row: SessionRow, fate_: str) -> None:
-    """Remembers that a row's id was taken off it, or replaced, and the turn that goes with the id (MOVE-9)."""
-    tx.run("DELETE FROM hook_fate WHERE hook_id = ?", row.hook_id)
+def set_fate(tx: Tx, hook_id: str, fate_: str, *, turn_state: str = "none", turn_prompt_id: str = "") -> None:
+    """Remembers that an id was taken off its row, or replaced, and the turn that goes with the id (MOVE-9)."""
+    tx.run("DELETE FROM hook_fate WHERE hook_id = ?", hook_id)
     tx.run(
         "INSERT INTO hook_fate (hook_id, fate, turn_state, turn_prompt_id, at_us) VALUES (?, ?, ?, ?, ?)",
-        row.hook_id,
+        hook_id,
         fate_,
-        row.turn_state,
-        row.turn_prompt_id,
+        turn_state,
+        turn_prompt_id,
         tx.now,
     )
 

@@ -213,7 +213,12 @@ def test_a_connection_that_drops_before_it_fires_marks_nothing(rig: HookServer) 
 @pytest.mark.spec("WAIT-8", "DLV-17", "PACK-7")
 def test_a_connection_that_drops_while_it_fires_leaves_the_item_waiting(rig: HookServer) -> None:
     row = rig.idle()
+    before = rig.units
     poll = rig.wait()
+    # The wait is opened and has looked once; what comes now is the look that the send brings about.
+    rig.until(lambda: rig.units >= before + 2)
+    rig.relay.store.write(lambda _: None)
+    time.sleep(0.2)
     entry = rig.relay.waits.get("wait-0001")
     assert entry is not None
     units, commit = rig.units, threading.Event()
