@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,11 @@ Layer = dict[str, tuple[Value, Origin]]
 def read_file(path: Path, *, project: bool) -> Layer:
     """The keys of one TOML file; none when there is no file. Raises SettingsError."""
     try:
-        with path.open("rb") as file:
+        # Without blocking: a pipe in the file's place would hold the program for ever, and is no configuration.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            kind = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(kind):
+                raise SettingsError(str(path), "is no regular file")
             data = file.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
         return {}

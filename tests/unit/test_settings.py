@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from relaybay import specs
@@ -258,3 +261,10 @@ def test_a_text_that_is_to_be_written_is_checked_as_the_file_would_be(paths):
     assert read_text(paths.config_file, b"[server]\nport = 1\n", project=False)["server.port"][0] == 1
     with pytest.raises(SettingsError):
         read_text(paths.config_file, b"[server]\nport = 'x'\n", project=False)
+
+
+def test_a_pipe_in_the_configurations_place_is_refused_at_once(tmp_path: Path) -> None:
+    paths = Paths.find({"RELAYBAY_HOME": str(tmp_path)})
+    os.mkfifo(paths.config_file)
+    with pytest.raises(SettingsError, match="is no regular file"):
+        load(paths, {})
