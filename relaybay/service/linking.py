@@ -15,6 +15,7 @@ from relaybay.rules.linking import EFFECTS, Effect
 from relaybay.rules.text import name_line
 from relaybay.service import moves, naming
 from relaybay.service.identity import Identity, identify
+from relaybay.service.links import NO_PROCESS
 from relaybay.service.relay import Relay
 from relaybay.store import moves as stored
 from relaybay.store import sessions
@@ -23,13 +24,6 @@ from relaybay.store.transaction import Tx
 
 __all__ = ["Identity", "apply", "identify"]
 
-_NO_PROCESS: dict[str, Any] = {
-    "process_pid": 0,
-    "process_started": "",
-    "process_ns": "",
-    "process_host": "",
-    "process_entry": "",
-}
 #: What hangs on the hook id and starts afresh with another (MOVE-9 among it).
 _NO_CONVERSATION: dict[str, Any] = {
     "turn_state": "none",
@@ -157,7 +151,7 @@ def _leave(tx: Tx, relay: Relay, effect: Effect, a: SessionRow, b: SessionRow) -
     elif effect.b == "moved":
         result = step(Link, b.link_state, "move_away")
         stored.moved_to(tx, b.id, a.id)
-        sessions.change(tx, b.id, link_state=result.state, hook_id=None, moved_to=a.id, **_NO_PROCESS)
+        sessions.change(tx, b.id, link_state=result.state, hook_id=None, moved_to=a.id, **NO_PROCESS)
     else:
         _lose(tx, b, named=True)
 
@@ -166,21 +160,21 @@ def _lose(tx: Tx, b: SessionRow, *, named: bool) -> None:
     """MOVE-2: B stays, with its mail, and loses its id to another row."""
     result = step(Link, b.link_state, "lose", {"folder_guess": b.kind != "hook", "named": named})
     assert result.kind == "move", f"{result.spec_id}: a row in {b.link_state} loses nothing"
-    columns = {**_NO_PROCESS, **_NO_CONVERSATION, "activity": "unknown", "hook_id": None}
+    columns = {**NO_PROCESS, **_NO_CONVERSATION, "activity": "unknown", "hook_id": None}
     sessions.change(tx, b.id, link_state=result.state, **columns)
 
 
 def _life(effect: Effect, a: SessionRow, b: SessionRow | None) -> dict[str, Any]:
     """Activity, client process and what else goes with the id (page 10, Activity; MOVE-9)."""
     if effect.a_life == "unknown" or b is None:
-        return {**_NO_PROCESS, **_NO_CONVERSATION, "activity": "unknown", "ended_us": 0, "ended_reason": ""}
+        return {**NO_PROCESS, **_NO_CONVERSATION, "activity": "unknown", "ended_us": 0, "ended_reason": ""}
     kept = {name: getattr(b, name) for name in _NO_CONVERSATION}
     kept |= {"client": b.client, "client_version": b.client_version, "cwd": b.cwd or a.cwd}
     kept["project_id"] = b.project_id if b.cwd else a.project_id
     if effect.a_life == "ended":
-        return {**kept, **_NO_PROCESS, "activity": "ended", "ended_us": b.ended_us, "ended_reason": b.ended_reason}
+        return {**kept, **NO_PROCESS, "activity": "ended", "ended_us": b.ended_us, "ended_reason": b.ended_reason}
     assert effect.a_life == "of_b"
-    process = {name: getattr(b, name) for name in _NO_PROCESS}
+    process = {name: getattr(b, name) for name in NO_PROCESS}
     return {**kept, **process, "activity": b.activity, "ended_us": 0, "ended_reason": ""}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from relaybay.answers import word
@@ -45,7 +46,7 @@ def list_messages(
     if isinstance(row, Refusal):
         return Outcome(refusal=row)
     where, values = _conditions(row, box, unread_only=unread_only)
-    refusal = _narrow(tx, where, values, task, message_id, before)
+    refusal = narrow(tx, where, values, task, message_id, before, lambda _: Refusal("list.message_unknown", "75"))
     if refusal is not None:
         return Outcome(refusal=refusal)
     found = messages.listed(tx, " AND ".join(where) or "1 = 1", values, limit_ + 1)
@@ -89,7 +90,16 @@ def _conditions(row: SessionRow | None, box: Box, *, unread_only: bool) -> tuple
     return where, values
 
 
-def _narrow(tx: Tx, where: list[str], values: list[Any], task: str, message_id: str, before: str) -> Refusal | None:
+def narrow(
+    tx: Tx,
+    where: list[str],
+    values: list[Any],
+    task: str,
+    message_id: str,
+    before: str,
+    unknown: Callable[[str], Refusal],
+) -> Refusal | None:
+    """Adds what a list is narrowed to, to its conditions; `unknown` words the refusal of an id no message has."""
     if task:
         about = tasks.get(tx, task)
         if about is None:
@@ -101,7 +111,7 @@ def _narrow(tx: Tx, where: list[str], values: list[Any], task: str, message_id: 
             continue
         mail = messages.get(tx, given)
         if mail is None:
-            return Refusal("list.message_unknown", "75")
+            return unknown(given)
         where.append(condition)
         values.append(given if condition.startswith("m.") else mail.id)
     return None

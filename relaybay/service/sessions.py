@@ -179,5 +179,5 @@ def unlink(tx: Tx, relay: Relay, ref: str) -> Outcome:
         return Outcome(refusal=row)
     row = relay.presence.write_back(tx, row)
     _, row = links.take(tx, relay, row, "unlink")
-    row = sessions.change(tx, row.id, unlinked=1, moved_to=None, link_named=0, turn_state="none")
+    row = sessions.change(tx, row.id, unlinked=1, moved_to=None, link_named=0)
     return Outcome({**view(tx, relay, row), "text": word("session.unlinked", session=row.ref).text})

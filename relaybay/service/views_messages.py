@@ -9,11 +9,11 @@ from typing import Any
 from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules.text import literal, name_literal
-from relaybay.service import naming, receipts
+from relaybay.service import message_lists, naming, receipts
 from relaybay.service.card import session_view
 from relaybay.service.relay import Relay
 from relaybay.store import board as counted
-from relaybay.store import messages, sessions, tasks
+from relaybay.store import messages, sessions
 from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
@@ -73,7 +73,7 @@ def message_list(
     if state:
         where.append(f"d.state IN ({', '.join('?' * len(STATES[state]))})")
         values += STATES[state]
-    refusal = _narrow(tx, where, values, task, message_id, before)
+    refusal = message_lists.narrow(tx, where, values, task, message_id, before, _unknown)
     if refusal is not None:
         return Outcome(refusal=refusal)
     mails = messages.listed(tx, " AND ".join(where), values, PAGE_MESSAGES + 1)
@@ -105,19 +105,5 @@ def _not_one(tx: Tx, session: str, found: list[SessionRow]) -> Refusal:
     return Refusal("session.ambiguous", "RECV-2", {**values, "candidates": naming.candidates(found)})
 
 
-def _narrow(tx: Tx, where: list[str], values: list[Any], task: str, message_id: str, before: str) -> Refusal | None:
-    if task:
-        about = tasks.get(tx, task)
-        if about is None:
-            return Refusal("task.unknown", "75", {"task": name_literal(task)})
-        where.append("m.task_id = ?")
-        values.append(about.id)
-    for given, condition in ((message_id, "m.mid = ?"), (before, "d.id < ?")):
-        if not given:
-            continue
-        mail = messages.get(tx, given)
-        if mail is None:
-            return Refusal("board.message_unknown", "75", {"message_id": literal(given)})
-        where.append(condition)
-        values.append(given if condition.startswith("m.") else mail.id)
-    return None
+def _unknown(message_id: str) -> Refusal:
+    return Refusal("board.message_unknown", "75", {"message_id": literal(message_id)})
