@@ -7,7 +7,7 @@
 #   make soak                 long random walks (100,000 steps) and the largest exploration
 #   make conformance          which spec ids have a test that executed them
 #   make bench [ARGS=…]       the PERF figures, each beside its floor
-#   make docs                 writes the generated pages of docs/reference/ anew
+#   make docs                 writes docs/machines.md and docs/reference/ anew
 #   make clean                removes everything that these targets made
 
 SHELL := /bin/sh

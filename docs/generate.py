@@ -1,4 +1,5 @@
-"""Draws the pages of `docs/reference/` from `specs/`: `python -m docs.generate`; with `--check` it only compares.
+"""Draws `docs/machines.md` and the pages of `docs/reference/` from `specs/`: `python -m docs.generate`; with `--check` it
+only compares.
 
 A page holds nothing that its table does not, so nobody edits one: change the table, run `make docs`, and read the
 difference. Exit code 1 when `--check` finds a page that differs, is missing or has no table any more.
@@ -14,7 +15,8 @@ from pathlib import Path
 
 from relaybay import specs
 
-FOLDER = Path(__file__).resolve().parent / "reference"
+FOLDER = Path(__file__).resolve().parent
+REFERENCE = "reference"
 NOTE = "<!-- Drawn from {source} by `make docs`; edit the table, not this page. -->"
 
 
@@ -141,18 +143,21 @@ def surfaces() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "answers.md": answers,
-    "decisions.md": decisions,
-    "invariants.md": invariants,
-    "limits.md": limits,
     "machines.md": machines,
-    "surfaces.md": surfaces,
+    "reference/answers.md": answers,
+    "reference/decisions.md": decisions,
+    "reference/invariants.md": invariants,
+    "reference/limits.md": limits,
+    "reference/surfaces.md": surfaces,
 }
 
 
 def differences(folder: Path = FOLDER) -> list[str]:
-    """The first lines of each difference between the pages and the tables; empty when they agree."""
-    found = [f"{path.name}: drawn from no table" for path in sorted(folder.glob("*")) if path.name not in PAGES]
+    """The first lines of each difference between the pages and the tables; empty when they agree. Of `docs/` itself only
+    the pages named here are drawn; in its `reference/` there is nothing else.
+    """
+    beside = (path.relative_to(folder).as_posix() for path in sorted((folder / REFERENCE).glob("*")))
+    found = [f"{name}: drawn from no table" for name in beside if name not in PAGES]
     for name, draw in PAGES.items():
         path = folder / name
         now = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -165,12 +170,12 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) == ["--check"]:
         found = differences()
         if found:
-            print("\n".join([*found, "docs/reference/ differs from specs/; run: make docs"]), file=sys.stderr)
+            print("\n".join([*found, "docs/ differs from specs/; run: make docs"]), file=sys.stderr)
         return 1 if found else 0
     if arguments:
         print("usage: python -m docs.generate [--check]", file=sys.stderr)
         return 2
-    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / REFERENCE).mkdir(exist_ok=True)
     for name, draw in PAGES.items():
         (FOLDER / name).write_text(draw(), encoding="utf-8")
     return 0
