@@ -1,5 +1,6 @@
-"""Draws `docs/machines.md` and the pages of `docs/reference/` from `specs/`: `python -m docs.generate`; with `--check` it
-only compares.
+"""Draws `docs/machines.md` and the pages of `docs/reference/` from `specs/`.
+
+`python -m docs.generate` writes them; with `--check` it only compares.
 
 A page holds nothing that its table does not, so nobody edits one: change the table, run `make docs`, and read the
 difference. Exit code 1 when `--check` finds a page that differs, is missing or has no table any more.
@@ -153,8 +154,9 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def differences(folder: Path = FOLDER) -> list[str]:
-    """The first lines of each difference between the pages and the tables; empty when they agree. Of `docs/` itself only
-    the pages named here are drawn; in its `reference/` there is nothing else.
+    """The first lines of each difference between the pages and the tables; empty when they agree.
+
+    Of `docs/` itself only the pages named in `PAGES` are drawn; in its `reference/` there is nothing else.
     """
     beside = (path.relative_to(folder).as_posix() for path in sorted((folder / REFERENCE).glob("*")))
     found = [f"{name}: drawn from no table" for name in beside if name not in PAGES]
