@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = re.compile(r"\d\d")
 """A rule that a page states without an id is cited by the page: `75`."""
 
-CAMPAIGN = re.compile(r"(PERF|FLT)-\d+")
-"""Figures and fault campaigns: a test may cite them, and `bench/` and `tests/faults/` report them."""
+CAMPAIGN = re.compile(r"PERF-\d+")
+"""Figures: a test may cite them, and `bench/` reports them."""
 
 
 def ids_in_tables() -> set[str]:
