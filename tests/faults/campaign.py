@@ -53,6 +53,7 @@ class Campaign:
         self._folder = folder
         self._histories = 0
         self._last: History | None = None
+        self._shown: Path | None = None
 
     # -- histories -------------------------------------------------------------------------------------------
 
@@ -73,9 +74,11 @@ class Campaign:
         self._last = History(path, self.id, self.seed, self.replay)
         return self._last
 
-    def hold(self, told: History, database: Path, *, clock_steady: bool = True) -> checker.Verdict:
+    def hold(self, told: History | Path, database: Path, *, clock_steady: bool = True) -> checker.Verdict:
         """The checker's rules over a history and the store that was left; fails with every violation in words."""
-        verdict = checker.check(told.path, database, clock_steady=clock_steady)
+        path = told.path if isinstance(told, History) else told
+        self._shown = path
+        verdict = checker.check(path, database, clock_steady=clock_steady)
         self.counts["lost"] += verdict.count("lost")
         self.counts["unexplained"] += verdict.count("twice") + verdict.count("shown_twice")
         self.counts["marked without an answer"] += verdict.marked_unanswered
@@ -98,7 +101,7 @@ class Campaign:
                 self.judge()
         finally:
             if error is not None or sys.exc_info()[0] is not None:
-                where = self._last.path if self._last else "none"
+                where = self._shown or (self._last.path if self._last else "none")
                 print(f"{self.id} failed: seed {self.seed}, commit {history.commit()}, history {where}")
                 print(f"play it again: {self.replay}")
         if error is None:

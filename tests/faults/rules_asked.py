@@ -130,8 +130,13 @@ def _read(told: Told, left: Left) -> Iterator[Violation]:
 
 def _feed(told: Told, left: Left) -> Iterator[Violation]:
     stored = {event.id: event.type for event in left.events}
+    last: dict[str, int] = {}
     for one in told.of("feed"):
         for number, kind in one.told.get("events", ()):
+            before = last.get(one.client)
+            if before is not None and number != before + 1:
+                yield Violation("events", f"operation {one.n}: {one.client} was given event {number} after {before}")
+            last[one.client] = number
             if stored.get(number) != kind:
                 yield Violation(
                     "lost", f"operation {one.n} read event {number} ({kind}), and it is {stored.get(number)}"
