@@ -63,7 +63,7 @@ class Asker:
         try:
             answer = call()
         except NoAnswerError as error:
-            self.history.unknown(number, why=str(error)[:200])
+            self.history.end(number, "unknown" if error.asked else "fail", why=str(error)[:200])
             raise
         code = answer.get("code", "")
         if code in UNSURE:

@@ -5,9 +5,10 @@ Both raise `NoAnswerError` when nobody can say whether a call was carried out.
 
 from __future__ import annotations
 
+import re
 import time
 from concurrent.futures import Future
-from http.client import HTTPException
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,15 +20,20 @@ from relaybay.domain import Caller, HookEvent, Outcome
 from relaybay.errors import StoreError
 from relaybay.service import comments, figures, handover, hooks, tasks
 from relaybay.service.relay import Relay
-from tests.api.wire import Response, Wire
+from tests.api.wire import Wire
 from tests.attacks.rig import ACCEPT, MODERN, meta
 
 _OWNER = Caller(owner=True)
+_SAMPLE = re.compile(r'relaybay_(\w+)\{\w+="(\w+)"\} (\d+)')
 _MODELS = {tool.name: tool.arguments for tool in TOOLS}
 
 
 class NoAnswerError(Exception):
-    """The call left, and no answer came back that says what became of it."""
+    """No answer came back that says what became of the call. `asked` is false when it certainly never left."""
+
+    def __init__(self, why: str, *, asked: bool = True) -> None:
+        super().__init__(why)
+        self.asked = asked
 
 
 class Door(Protocol):
@@ -114,17 +120,21 @@ class HttpDoor:
         self._owner = Wire(run / "relaybay.sock", {"X-Relaybay-Owner": owner_key})
 
     @staticmethod
-    def _asked(wire: Wire, path: str, body: Any, headers: dict[str, str] | None = None) -> Response:
+    def _asked(wire: Wire, path: str, body: Any, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+        """Status and JSON. What is cut short is no JSON, and so no answer."""
         try:
-            return wire.post(path, body, headers) if body is not None else wire.get(path)
-        except (OSError, ValueError, KeyError, AssertionError, HTTPException) as error:
-            # Refused, reset, or an answer that was cut: the server was killed somewhere in between.
+            answer = wire.post(path, body, headers)
+            return answer.status, answer.json
+        except (ConnectionRefusedError, FileNotFoundError) as error:
+            raise NoAnswerError("there is no server", asked=False) from error
+        except (OSError, ValueError, KeyError, AssertionError) as error:
+            # Reset or cut: the server was killed somewhere in between.
             raise NoAnswerError(f"{type(error).__name__}: {error}") from error
 
     def hook(self, body: dict[str, Any]) -> dict[str, Any]:
-        answer = self._asked(self._hooks, "/hooks/claude-code", body)
-        assert answer.status == 200, answer
-        found: dict[str, Any] = answer.json
+        status, answer = self._asked(self._hooks, "/hooks/claude-code", body)
+        assert status == HTTPStatus.OK, answer
+        found: dict[str, Any] = answer
         return found
 
     def tool(self, name: str, tool_use_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -132,21 +142,26 @@ class HttpDoor:
         params = {"name": name, "arguments": arguments, "_meta": {**meta(), **more}}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": name, **ACCEPT}
-        answer = self._asked(self._agent, "/mcp", body, headers)
-        if answer.status != 200:
-            raise NoAnswerError(f"status {answer.status}: {answer.body[:200]!r}")
-        found: dict[str, Any] = answer.json["result"]["structuredContent"]
+        status, answer = self._asked(self._agent, "/mcp", body, headers)
+        if status != HTTPStatus.OK:
+            raise NoAnswerError(f"status {status}: {answer}")
+        found: dict[str, Any] = answer["result"]["structuredContent"]
         return found
 
     def owner(self, does: str, **said: Any) -> dict[str, Any]:
         if does == "counts":
-            answer = self._asked(self._owner, "/api/v1/status", None)
-        elif does == "task":
-            answer = self._asked(self._owner, "/api/v1/tasks", said)
-        else:
-            task = said.pop("task")
-            answer = self._asked(self._owner, f"/api/v1/tasks/{task}/comments", said)
-        if answer.status >= 500:
-            raise NoAnswerError(f"status {answer.status}: {answer.body[:200]!r}")
-        found: dict[str, Any] = answer.json
+            return self._counts()
+        path = "/api/v1/tasks" if does == "task" else f"/api/v1/tasks/{said.pop('task')}/comments"
+        status, answer = self._asked(self._owner, path, said)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise NoAnswerError(f"status {status}: {answer}")
+        found: dict[str, Any] = answer
+        return found
+
+    def _counts(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"deliveries": {}, "tasks": {}}
+        for line in self._owner.get("/metrics").body.decode().splitlines():
+            sample = _SAMPLE.fullmatch(line)
+            if sample and sample[1] in found:
+                found[sample[1]][sample[2]] = int(sample[3])
         return found

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import missing
 from tests.faults import history, numbers
 from tests.faults.campaign import Campaign
+from tests.faults.crowd import Client, many_kills
 from tests.faults.forks import KILLED, Forks
+from tests.faults.real import RealServer
 
 CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "rename")
 #: What there is when the part that dies begins: nothing; everybody; everybody and a log that is soon put into the file; what
@@ -142,3 +146,59 @@ def test_a_kill_at_any_write_or_sync_loses_nothing(name, campaign, folder) -> No
                     assert redrawn <= max(3, wanted * REDRAWN_SHARE_MAX), "too many points are never reached"
             shutil.rmtree(base.folder)
         run.counts["redrawn"] = redrawn
+
+
+# -- the real server ----------------------------------------------------------------------------------------------
+
+#: One in this many points of the campaign is on the whole server, whose start alone takes a second.
+SERVER_SHARE = 1 / 50
+SERVER_CLIENTS = 4
+K_MAX = {"pwrite64": 300, "fdatasync": 40}
+STRUCK_SECONDS_MAX = 60
+
+
+def struck(server: RealServer, call: str, k: int) -> bool:
+    """Waits until the k-th such call of a thread of the running server has ended it."""
+    line = [
+        "strace",
+        "-f",
+        "-p",
+        str(server.running.pid),
+        "-o",
+        str(server.folder / "strace.log"),
+        "-e",
+        f"trace={call}",
+    ]
+    line += ["-e", f"inject={call}:signal=SIGKILL:when={k}"]
+    try:
+        tracer = subprocess.Popen(line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    except FileNotFoundError:
+        missing("strace", "there is no strace")
+    assert tracer.stderr is not None
+    said = tracer.stderr.readline()
+    if "attached" not in said:
+        missing("strace", f"strace has no hold of the server: {said + tracer.stderr.read()}")
+    try:
+        by_kill = server.died(STRUCK_SECONDS_MAX)
+    finally:
+        tracer.stderr.close()
+        tracer.terminate()
+        tracer.wait()
+    return by_kill and "killed by SIGKILL" in (server.folder / "strace.log").read_text(errors="replace")
+
+
+@pytest.mark.spec("FLT-2", "INV-1")
+def test_a_kill_at_a_write_or_sync_of_the_real_server_loses_nothing(campaign) -> None:
+    with campaign("FLT-2") as run, RealServer() as server:
+        told = run.new_history()
+
+        def strike(_number: int, _clients: list[Client]) -> bool:
+            call = run.chance.choice(list(K_MAX))
+            return struck(server, call, run.chance.randrange(1, K_MAX[call]))
+
+        wanted = max(1, round(numbers.points("FLT-2") * SERVER_SHARE))
+        many_kills(run, server, told, strike, wanted, SERVER_CLIENTS)
+        server.stop()
+        assert "Traceback" not in server.log, server.log
+        run.hold(told, server.database)
+        run.counts["of them on the real server"] = run.points
