@@ -7,6 +7,7 @@ RelaybayError
     ├── StoreLocked      another server has the data folder (exit 75)
     ├── StoreFull        no space left (HTTP 507, exit 74)
     ├── StoreReadOnly    the folder or file cannot be written (exit 74)
+    ├── StoreDamaged     the file is not the one that gave the promises (exit 74)
     ├── StoreNewer       the schema is newer than the program (exit 78)
     └── StoreUnavailable closing, or an I/O error after which nothing more is promised (HTTP 503)
 """
@@ -45,6 +46,10 @@ class StoreFull(StoreError):  # noqa: N818
 
 class StoreReadOnly(StoreError):  # noqa: N818
     """The data folder or the database file cannot be written."""
+
+
+class StoreDamaged(StoreError):  # noqa: N818
+    """The database has not what was acknowledged from it: it, or its log, is cut, lost or another's."""
 
 
 class StoreNewer(StoreError):  # noqa: N818

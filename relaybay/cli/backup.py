@@ -98,15 +98,18 @@ def check_backup(path: Path) -> int:
     if head != b"SQLite format 3\0":
         raise failure("cli.not_a_backup", exits.BAD_INPUT, path=path)
     try:
-        found = sqlite.problems(path)
-        if found:
-            raise failure("cli.backup_damaged", exits.BAD_INPUT, path=path, what="; ".join(found[:3]))
-        schema = sqlite.schema_of(path)
-    except (sqlite3.Error, TypeError):
-        raise failure("cli.not_a_backup", exits.BAD_INPUT, path=path) from None
-    if schema > len(STEPS):
+        schema: int | None = sqlite.schema_of(path)
+    except (sqlite3.Error, TypeError, ValueError):
+        schema = None
+    if schema is not None and schema > len(STEPS):
+        # Before it is looked into: what a newer program's file has to hold is not known here.
         what = f"schema {schema}, this program knows {len(STEPS)}"
         raise failure("cli.schema_newer", exits.CONFIG, what=what)
+    found = sqlite.problems(path)
+    if found:
+        raise failure("cli.backup_damaged", exits.BAD_INPUT, path=path, what="; ".join(found[:3]))
+    if schema is None:
+        raise failure("cli.not_a_backup", exits.BAD_INPUT, path=path)
     return schema
 
 
@@ -140,6 +143,8 @@ def put_back(source: Path, paths: Paths) -> Path | None:
     """Makes a checked backup the database. Returns where the old one is kept. Raises Failure."""
     from filelock import FileLock, Timeout
 
+    from relaybay.store.mark import file_of
+
     try:
         paths.make()
         # Held to the end: a server that starts meanwhile would open a file that is being replaced.
@@ -148,6 +153,8 @@ def put_back(source: Path, paths: Paths) -> Path | None:
             fresh = paths.database.with_name(f".restore-{secrets.token_hex(4)}.db")
             try:
                 copy_checked(source, fresh)
+                # What was acknowledged since the backup is set aside with the old file.
+                file_of(paths.database).unlink(missing_ok=True)
                 for tail in _BESIDE:
                     # The old log goes first: beside the new file it would be replayed into it.
                     paths.database.with_name(paths.database.name + tail).unlink(missing_ok=True)

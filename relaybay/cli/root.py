@@ -15,7 +15,7 @@ from relaybay.cli import exits
 from relaybay.cli.exits import Failure, failure
 from relaybay.cli.output import document, note
 from relaybay.cli.shell import Shell
-from relaybay.errors import SettingsError, StoreError, StoreFull, StoreLocked, StoreNewer, StoreReadOnly
+from relaybay.errors import SettingsError, StoreDamaged, StoreError, StoreFull, StoreLocked, StoreNewer, StoreReadOnly
 
 # Name → (module under relaybay.cli, what it is in a line). In the order of a day.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -144,6 +144,8 @@ def _named(error: Exception, words: Sequence[str]) -> Failure:
 def _of_store(error: StoreError) -> Failure:
     if isinstance(error, StoreLocked):
         return failure("cli.data_folder_locked", exits.LOCKED, folder=str(error))
+    if isinstance(error, StoreDamaged):
+        return failure("cli.store_damaged", exits.STORE, mark=str(error))
     if isinstance(error, StoreNewer):
         return failure("cli.schema_newer", exits.CONFIG, what=str(error))
     if isinstance(error, StoreFull):

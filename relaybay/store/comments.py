@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
+from relaybay.store import seals
 from relaybay.store.transaction import Tx
 
 
@@ -45,18 +46,26 @@ class CommentRow:
 
 _OWN = [f.name for f in fields(CommentRow)][:-2]
 _SELECT = (
-    f"SELECT {', '.join('c.' + n for n in _OWN)}, t.task_key, t.session_id"  # noqa: S608 - own names.
+    f"SELECT {', '.join('c.' + n for n in _OWN)}, t.task_key, t.session_id, c.seal"  # noqa: S608 - own names.
     " FROM comment c JOIN task t ON t.id = c.task_id"
 )
 
 
 def _comments(tx: Tx, where: str, *values: Any) -> list[CommentRow]:
-    return [CommentRow(*r) for r in tx.rows(f"{_SELECT} {where}", *values)]
+    return [_read(CommentRow(*r), seal) for *r, seal in tx.rows(f"{_SELECT} {where}", *values)]
+
+
+def _read(comment: CommentRow, seal: str) -> CommentRow:
+    """A comment as it was stored, or with words in the place of a text that the disk has changed (FLT-8)."""
+    if seals.whole(comment, seals.COMMENT, seal):
+        return comment
+    return replace(comment, body_md=seals.instead(comment.cid))
 
 
 def add(tx: Tx, bound_id: int | None, **columns: Any) -> CommentRow:
     """Stores one comment. `bound_id` is the session bound to its task, whose mail it may be."""
     key = tx.insert("comment", created_us=tx.now, **columns)
+    seals.put(tx, seals.COMMENT, "id = ?", key)
     tx.touch(bound_id)
     return _comments(tx, "WHERE c.id = ?", key)[0]
 
@@ -93,6 +102,15 @@ def listed(tx: Tx, task_id: int, *, unread_only: bool, before: int, most: int) -
     """A page of a task's comments, newest first, before the comment with key `before`."""
     unread = " AND c.author_kind = 'owner' AND c.state IN ('sent','delivered')" if unread_only else ""
     return _comments(tx, f"WHERE c.task_id = ? AND c.id < ?{unread} ORDER BY c.id DESC LIMIT ?", task_id, before, most)
+
+
+def unproven(tx: Tx) -> list[tuple[str, Literal["comment", "message"], int, str]]:
+    """As `messages.unproven`, for the owner's comments (CTX-4)."""
+    rows = tx.rows(
+        "SELECT c.delivered_hook_id, c.id, c.cid FROM comment c JOIN session s ON s.hook_id = c.delivered_hook_id"
+        " WHERE c.state = 'delivered' AND c.in_context_us = 0 AND c.reason_code = '' ORDER BY c.id"
+    )
+    return [(str(hook), "comment", int(key), str(cid)) for hook, key, cid in rows]
 
 
 def unanswered(tx: Tx) -> list[CommentRow]:

@@ -18,9 +18,10 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 from pony.orm import Database, db_session
 
-from relaybay.errors import StoreLocked, StoreNewer, StoreUnavailable
+from relaybay.errors import StoreDamaged, StoreLocked, StoreNewer, StoreUnavailable
 from relaybay.specs import limit
-from relaybay.store import entities, migrations, sqlite
+from relaybay.store import entities, migrations, seals, sqlite
+from relaybay.store.mark import Mark, file_of, kept, newest, promised
 from relaybay.store.transaction import Tx
 from relaybay.store.writer import Lane, Unit, Writer
 
@@ -39,7 +40,8 @@ class Committed:
 class Store:
     """One database: SQLite file `path`. `clock` gives microseconds; `on_commit` hears of every commit.
 
-    Raises StoreLocked when another server has the folder, StoreNewer, StoreReadOnly, StoreFull, StoreUnavailable.
+    Raises StoreLocked when another server has the folder, StoreDamaged, StoreNewer, StoreReadOnly, StoreFull,
+    StoreUnavailable.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Store:
         self._opened: list[sqlite3.Connection] = []
         self._opened_lock = threading.Lock()
         self._take_folder()
+        self._mark = Mark(self.path)
         try:
             self.db: Database = entities.define()
             self.db.on_connect(provider="sqlite")(lambda _db, connection: sqlite.prepare(connection))
@@ -81,7 +84,7 @@ class Store:
 
     def _bind(self) -> None:
         try:
-            sqlite.make_private(self.path)
+            self._look_first()
             self.db.bind(provider="sqlite", filename=str(self.path), create_db=True, timeout=sqlite.BUSY_MS / 1000)
             with db_session(immediate=True):
                 self._migrate(Tx(self.db.get_connection(), self._clock()))
@@ -97,6 +100,24 @@ class Store:
             # Pony's connections belong to threads, and this thread writes no more.
             if self.db.provider is not None:
                 self.db.disconnect()
+
+    def _look_first(self) -> None:
+        """Before a connection that can write is opened, looks whether the file has what was acknowledged from it: what
+        is found damaged is left as it is (FLT-8).
+        """
+        promise = promised(self.path)
+        there = self.path.exists() and self.path.stat().st_size > 0
+        if promise is not None and not there:
+            raise StoreDamaged(str(file_of(self.path)))
+        sqlite.make_private(self.path)
+        if promise is None:
+            return
+        connection = sqlite.reader(self.path)
+        try:
+            if not kept(connection, promise):
+                raise StoreDamaged(str(file_of(self.path)))
+        finally:
+            connection.close()
 
     def _migrate(self, tx: Tx) -> None:
         """Brings the schema up to date in the one transaction of `tx`: killed at any step, the file is as it was."""
@@ -114,6 +135,10 @@ class Store:
             for statement in steps[number]:
                 tx.run(statement.format(**sqlite.WORDS))
             tx.run("UPDATE schema_version SET version = ?", number + 1)
+        if 0 < have < migrations.SEALED:
+            seals.fill(tx)
+        # A copy that was put in the database's place: from here on it changes.
+        tx.run(f"DROP TABLE IF EXISTS {seals.COPY_SEAL}")
 
     def _back_up_first(self, have: int) -> None:
         """Keeps the file, as the older program left it, beside the new one. It gets its name when it is whole."""
@@ -142,6 +167,9 @@ class Store:
 
     def _committed(self, done: Sequence[Tx]) -> None:
         news = Committed()
+        found = newest(self._connection()) if any(tx.events for tx in done) else None
+        if found is not None:
+            self._mark.write(found)
         for tx in done:
             news.touched |= tx.touched
             news.events += tx.events
@@ -198,4 +226,5 @@ class Store:
         """Carries out what is queued, then lets the folder go. Safe to call twice."""
         self._readers.shutdown()
         self._writer.close()
+        self._mark.close()
         self._lock.release()

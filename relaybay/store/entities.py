@@ -44,6 +44,7 @@ def _board(db: Any) -> None:
         author = Optional(str, **_TEXT)
         created_us = Required(int, **_BIG)
         updated_us = Required(int, **_BIG)
+        seal = Optional(str, **_TEXT)
         steps = Set("Step")
         attachments = Set("Attachment")
 
@@ -167,6 +168,7 @@ def _mail(db: Any) -> None:
         request_id = Optional(str, nullable=True, **_TEXT)
         digest = Required(str, **_TEXT)
         sent_us = Required(int, **_BIG)
+        seal = Optional(str, **_TEXT)
 
     class Delivery(db.Entity):
         _table_ = "delivery"
@@ -217,6 +219,7 @@ def _mail(db: Any) -> None:
         read_how = Optional(str, **_TEXT)
         stop_blocks = Required(int, default=0, **_BIG)
         reoffers = Required(int, default=0, **_BIG)
+        seal = Optional(str, **_TEXT)
 
     class CommentGiven(db.Entity):
         _table_ = "comment_given"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
+from relaybay.store import seals
 from relaybay.store.transaction import Tx
 
 
@@ -52,16 +53,22 @@ _MESSAGE_COLUMNS = {
     "parent_id", "parent_mid", "depth", "body", "request_id", "digest", "sent_us",
 }  # fmt: skip
 _COLUMNS = ", ".join(f"m.{f.name}" if f.name in _MESSAGE_COLUMNS else f"d.{f.name}" for f in fields(Mail))
-_SELECT = f"SELECT {_COLUMNS} FROM delivery d JOIN message m ON m.id = d.message_id"  # noqa: S608 - own names.
+_SELECT = f"SELECT {_COLUMNS}, m.seal FROM delivery d JOIN message m ON m.id = d.message_id"  # noqa: S608 - own names.
 
 
 def _mails(tx: Tx, where: str, *values: Any) -> list[Mail]:
-    return [Mail(*r) for r in tx.rows(f"{_SELECT} {where}", *values)]
+    return [_read(Mail(*r), seal) for *r, seal in tx.rows(f"{_SELECT} {where}", *values)]
+
+
+def _read(mail: Mail, seal: str) -> Mail:
+    """A message as it was stored, or with words in the place of a text that the disk has changed (FLT-8)."""
+    return mail if seals.whole(mail, seals.MESSAGE, seal) else replace(mail, body=seals.instead(mail.mid))
 
 
 def add(tx: Tx, *, recipient_id: int, recipient_title: str, recipient_name: str, **message: Any) -> Mail:
     """Stores one message and its one delivery, in the delivery machine's initial state."""
     message_id = tx.insert("message", audience="direct", sent_us=tx.now, **message)
+    seals.put(tx, seals.MESSAGE, "id = ?", message_id)
     key = tx.insert(
         "delivery",
         message_id=message_id,
@@ -103,6 +110,18 @@ def may_block(tx: Tx, recipient_id: int, blocks_max: int, most: int) -> list[Mai
         blocks_max,
         most,
     )
+
+
+def unproven(tx: Tx) -> list[tuple[str, Literal["comment", "message"], int, str]]:
+    """What hooks of a row's present id delivered, and neither proven nor given up: hook id, kind, key and public id
+    (CTX-1). Oldest first.
+    """
+    rows = tx.rows(
+        "SELECT d.delivered_hook_id, d.id, m.mid FROM delivery d JOIN message m ON m.id = d.message_id"
+        " JOIN session s ON s.hook_id = d.delivered_hook_id"
+        " WHERE d.state = 'delivered' AND d.in_context_us = 0 AND d.reason_code = '' ORDER BY d.id"
+    )
+    return [(str(hook), "message", int(key), str(mid)) for hook, key, mid in rows]
 
 
 def counts(tx: Tx, recipient_id: int | None = None) -> dict[str, int]:

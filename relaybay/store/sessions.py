@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from relaybay.domain import ClientProcess
+from relaybay.store import seals
 from relaybay.store.transaction import Tx
 
 
@@ -284,9 +285,9 @@ def known_hook_id(tx: Tx, text: str) -> bool:
 
 def retitle_kept(tx: Tx, old: str, new: str) -> None:
     """Puts another title where mail and comments kept one: a name that must not be shown any more."""
-    tx.run("UPDATE message SET sender_title = ? WHERE sender_title = ?", new, old)
+    seals.change(tx, seals.MESSAGE, "sender_title", old, new)
     tx.run("UPDATE delivery SET recipient_title = ? WHERE recipient_title = ?", new, old)
-    tx.run("UPDATE comment SET author_title = ? WHERE author_title = ?", new, old)
+    seals.change(tx, seals.COMMENT, "author_title", old, new)
     tx.run("UPDATE comment SET delivered_title = ? WHERE delivered_title = ?", new, old)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from relaybay.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from relaybay.store import seals
 
 #: The DDL's words (`migrations/`): an INTEGER PRIMARY KEY is 64 bits; AUTOINCREMENT keeps a deleted row's key
 #: (a session's public `S-12`) from ever being used again.
@@ -45,6 +46,11 @@ def _read_only(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro"
 
 
+def readable(text: bytes) -> str:
+    """A text of the file, as Pony reads it too: one that is no UTF-8 any more must not end the query (FLT-8)."""
+    return text.decode("utf-8", "replace")
+
+
 def make_private(path: Path) -> None:
     """Makes the database's file if there is none, readable by this user alone, its folder too; what stood open to
     others is shut. Bodies and hook ids are in there. Raises OSError, for a symbolic link too: none is followed.
@@ -72,6 +78,7 @@ def reader(path: Path) -> Any:
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
     # As on Pony's own connections, so that a query finds the same rows wherever it runs.
     connection.execute("PRAGMA case_sensitive_like=ON")
+    connection.text_factory = readable
     return connection
 
 
@@ -113,23 +120,38 @@ def named_file_error(error: OSError) -> StoreError:
 
 
 def back_up(source: Path, target: Path) -> None:
-    """Copies a database that may be in use, page by page, from a fresh connection. `target` must not exist."""
+    """Copies a database that may be in use, page by page, from a fresh connection, and seals the copy (FLT-8). `target`
+    must not exist, or be empty.
+    """
     reader = sqlite3.connect(_read_only(source), uri=True)
     writer = sqlite3.connect(target)
     try:
         reader.backup(writer)
+        _seal(writer)
     finally:
         writer.close()
         reader.close()
 
 
+def _seal(copy: sqlite3.Connection) -> None:
+    """Puts a seal over all that is in a copy into it. The next server to open it takes the seal out again."""
+    copy.text_factory = readable
+    with copy:
+        copy.execute(f"DROP TABLE IF EXISTS {seals.COPY_SEAL}")
+        # Made first: by it the schema's own table changes too.
+        copy.execute(f"CREATE TABLE {seals.COPY_SEAL} (sha256 TEXT NOT NULL)")
+        copy.execute(f"INSERT INTO {seals.COPY_SEAL} VALUES (?)", (seals.content(copy.execute),))  # noqa: S608
+
+
 def problems(path: Path) -> list[str]:
-    """What SQLite's own check finds wrong with a file; an empty list when nothing."""
+    """What is wrong with a file, by SQLite's own check and by the seals (`seals.py`); an empty list when nothing."""
     try:
         connection = sqlite3.connect(_read_only(path), uri=True)
+        connection.text_factory = readable
         try:
             rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
             rows += [f"foreign key of {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
+            rows += seals.problems(connection.execute)
         finally:
             connection.close()
     except sqlite3.DatabaseError as error:

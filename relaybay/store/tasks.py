@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from relaybay.store import seals
 from relaybay.store.transaction import Tx
 
 
@@ -41,14 +42,19 @@ class ProjectRow:
 
 _OWN = [f.name for f in fields(TaskRow)][:-1]
 _SELECT = (
-    f"SELECT {', '.join('t.' + n for n in _OWN)}, p.slug"  # noqa: S608 - own names.
+    f"SELECT {', '.join('t.' + n for n in _OWN)}, p.slug, t.seal"  # noqa: S608 - own names.
     " FROM task t JOIN project p ON p.id = t.project_id"
 )
 _PROJECT = "SELECT id, slug, title, root, last_number, created_us FROM project"
 
 
 def _tasks(tx: Tx, where: str, *values: Any) -> list[TaskRow]:
-    return [TaskRow(*r) for r in tx.rows(f"{_SELECT} {where}", *values)]
+    return [_read(TaskRow(*r), seal) for *r, seal in tx.rows(f"{_SELECT} {where}", *values)]
+
+
+def _read(task: TaskRow, seal: str) -> TaskRow:
+    """A task as it was stored, or with words in the place of a text that the disk has changed (FLT-8)."""
+    return task if seals.whole(task, seals.TASK, seal) else replace(task, body_md=seals.instead(task.task_key))
 
 
 def project(tx: Tx, slug: str) -> ProjectRow | None:
@@ -116,12 +122,17 @@ def add(tx: Tx, owner: ProjectRow, **columns: Any) -> TaskRow:
         updated_us=tx.now,
         **columns,
     )
+    seals.put(tx, seals.TASK, "id = ?", key)
     return by_id(tx, key)
 
 
 def change(tx: Tx, task: TaskRow, **columns: Any) -> TaskRow:
     """Sets columns of a task and gives it as it now is."""
+    # A new title does not make a damaged text whole again; a new text does.
+    sound = "body_md" in columns or seals.sound(tx, seals.TASK, task.id)
     tx.update("task", task.id, updated_us=tx.now, **columns)
+    if sound and not columns.keys().isdisjoint(seals.TASK.columns):
+        seals.put(tx, seals.TASK, "id = ?", task.id)
     for bound in {task.session_id, columns.get("session_id")}:
         tx.touch(bound)
     return by_id(tx, task.id)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from relaybay.errors import StoreFull, StoreUnavailable
-from relaybay.store import sqlite
+from relaybay.store import seals, sqlite
 from tests.conftest import missing
 from tests.store.conftest import event, kinds, on_disk, open_store
 from tests.store.processes import ROOT, command, run, run_mounted
@@ -101,6 +101,7 @@ def test_a_damaged_file_stops_the_store_instead_of_answering_wrongly(tmp_path) -
 def test_a_foreign_key_that_points_nowhere_is_found(store) -> None:
     store.write(lambda tx: tx.insert("project", slug="a", title="a", created_us=1))
     store.write(lambda tx: tx.insert("task", project_id=1, number=1, task_key="a-1", title="t", status="todo", created_us=1, updated_us=1))  # fmt: skip
+    store.write(lambda tx: seals.put(tx, seals.TASK, "id = 1"))
     assert sqlite.problems(store.path) == []
     store.close()
     connection = sqlite.sqlite3.connect(store.path)
