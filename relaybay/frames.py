@@ -75,7 +75,8 @@ class Sender:
 
 
 def _age(waited_us: int) -> str:
-    minutes = waited_us // _MINUTE_US
+    # Less than nothing after the clock was set back.
+    minutes = max(0, waited_us) // _MINUTE_US
     if minutes < _HOUR_MINUTES:
         return word("age.minutes", minutes=minutes).text
     if minutes < _DAY_MINUTES:

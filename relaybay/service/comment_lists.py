@@ -40,7 +40,7 @@ def page(
     What the owner may still take back is shown to the owner alone (CMT-12).
     """
     found = comments.listed(tx, task.id, unread_only=unread_only, before=before, most=limit + 1)
-    rows = [row for row in found[:limit] if caller.owner or tx.now >= row.grace_until_us]
+    rows = [row for row in found[:limit] if caller.owner or not row.held_back(tx.now)]
     why = pending(tx, relay, task.session_id)
     views, more = listing.cut([comment_view(row, why) for row in rows], units_max)
     _remember(tx, relay, caller, tool, rows[: len(views)])

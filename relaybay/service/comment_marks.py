@@ -78,7 +78,7 @@ def by_reply(tx: Tx, task: TaskRow, parent: CommentRow | None, how: Standing) ->
         given = comments.given_since(tx, row.id, how.speaker.id, how.speaker.hook_since_us)
         result, _ = steps.comment(tx, row, "reply_on_task", {**how.facts, "given": given})
         read += result.kind == "move"
-        not_given += result.spec_id == "CMT-23" and tx.now >= row.grace_until_us
+        not_given += result.spec_id == "CMT-23" and not row.held_back(tx.now)
     return Marks(read, (word("comment.not_given", count=not_given).text,) if not_given else ())
 
 

@@ -59,7 +59,7 @@ class _Offer:
 
 
 def _fresh(comment: CommentRow, now: int) -> bool:
-    return now < comment.grace_until_us
+    return comment.held_back(now)
 
 
 def _goes(at: At, kind: answer.ItemKind, state: str, blocks: int, *, fresh: bool) -> bool:

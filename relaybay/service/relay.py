@@ -36,8 +36,11 @@ class Relay:
     def close(self) -> None:
         """Ends all waits (WAIT-7), writes what presence still holds, closes the store."""
         self.waits.end_all()
-        self.flush(self.presence.dirty())
-        self.store.close()
+        try:
+            self.flush(self.presence.dirty())
+        finally:
+            # A store that has stopped takes no more of presence; it lets its folder go all the same.
+            self.store.close()
 
     def flush(self, session_ids: list[int]) -> None:
         """Writes the presence of these rows into the store, in one transaction."""

@@ -27,7 +27,7 @@ def compose(
 ) -> str:
     """The sentences in their order, joined with a blank."""
     others = [relay.presence.current(r) for r in sessions.live_others(tx, row.id, limit("start_line_peers_max"))]
-    unread_comments = [c for c in comments.of_session(tx, row.id, ("sent", "delivered")) if tx.now >= c.grace_until_us]
+    unread_comments = [c for c in comments.of_session(tx, row.id, ("sent", "delivered")) if not c.held_back(tx.now)]
     unread = messages.counts(tx, row.id)
     facts = start_line.StartFacts(
         outcome=outcome,

@@ -61,7 +61,7 @@ def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
 def _more(tx: Tx, row: CommentRow) -> dict[str, Any]:
     """What only the owner's page says of a comment: until when it can be taken back, by what it was handed over."""
     more: dict[str, Any] = {}
-    if row.state == "sent" and tx.now < row.grace_until_us:
+    if row.state == "sent" and row.held_back(tx.now):
         more["can_withdraw_until"] = rfc3339(row.grace_until_us)
     if row.delivered_us and row.delivered_by:
         more["delivered_by"] = row.delivered_by

@@ -68,7 +68,7 @@ def look(tx: Tx, relay: Relay, entry: WaitEntry, *, connection_lives: bool) -> L
         return Look("fired", done)
     if result.state == "ended":
         return Look("ended")
-    due = [c.grace_until_us for c in comments.of_session(tx, row.id, ("sent",)) if c.grace_until_us > tx.now]
+    due = [c.grace_until_us for c in comments.of_session(tx, row.id, ("sent",)) if c.held_back(tx.now)]
     if idle_at > tx.now:
         due.append(idle_at)
     return Look("waiting", again_us=min(due, default=0))

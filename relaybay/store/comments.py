@@ -43,6 +43,12 @@ class CommentRow:
     task_key: str
     bound_id: int | None
 
+    def held_back(self, now: int) -> bool:
+        """Whether the owner may still take it back and nobody else sees it (CMT-3). A clock that was set back to before
+        it was written does not hold it until that time has come again.
+        """
+        return self.created_us <= now < self.grace_until_us
+
 
 _OWN = [f.name for f in fields(CommentRow)][:-2]
 _SELECT = (

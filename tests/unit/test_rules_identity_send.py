@@ -38,7 +38,10 @@ def test_after_the_wait_it_fits_and_a_second_earlier_it_does_not(times: list[int
 
 
 def test_times_ahead_of_a_clock_that_was_set_back_lock_nobody_out_for_longer_than_a_window() -> None:
-    assert seconds_until_allowed([10**15] * 10, 5 * S, 10, 60) == 60
+    assert seconds_until_allowed([6 * S] * 10, 5 * S, 10, 60) == 60
+    assert seconds_until_allowed([65 * S - 1] * 10, 5 * S, 10, 60) == 60
+    assert seconds_until_allowed([65 * S] * 10, 5 * S, 10, 60) == 0
+    assert seconds_until_allowed([10**15] * 10, 5 * S, 10, 60) == 0
 
 
 @pytest.mark.spec("SEND-14")
