@@ -7,10 +7,11 @@ it. Belongs here: lines, order, sizes. Does not: what is handed over, and to who
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from relaybay.answers import word
@@ -23,6 +24,9 @@ Door = Literal["context", "stop", "wake"]
 _GAP = "\n\n"
 _GAP_UNITS = len(_GAP)
 _COMMA = ", "
+# Stand-ins for values while a line's pattern is made; neither stands in any wording.
+_PLACE, _OTHER_PLACE = "PLACE", "ELSEWHERE"
+_ID = "([mc]_[0-9A-HJKMNP-TV-Z]{26})"
 _MINUTE_US = 60_000_000
 _HOUR_MINUTES = 60
 _DAY_MINUTES = 24 * _HOUR_MINUTES
@@ -129,6 +133,21 @@ def comment_frame(facts: CommentFacts) -> str:
         word("frame.comment_how", comment_id=facts.comment_id, task=facts.task).text,
         word("frame.body", body=literal(facts.body)).text,
     )
+
+
+@cache
+def _heads() -> re.Pattern[str]:
+    message = re.escape(word("frame.message", message_id=_PLACE).text)
+    comment = re.escape(word("frame.comment", comment_id=_PLACE, task=_OTHER_PLACE).text)
+    lines = (head.replace(_PLACE, _ID).replace(_OTHER_PLACE, "[^\\n]+") for head in (message, comment))
+    return re.compile("|".join(f"^{line}$" for line in lines), re.MULTILINE)
+
+
+def ids_in(text: str) -> set[str]:
+    """The ids of the messages and comments whose frames stand in a text (CTX-1). A quoted body can fake none: it has no
+    line of its own.
+    """
+    return {found for match in _heads().finditer(text) for found in match.groups() if found}
 
 
 def _opening(door: Door) -> str:

@@ -28,11 +28,12 @@ from relaybay.api.serving import make_app, serve
 from relaybay.api.spool import register_spool, take_all
 from relaybay.api.wait import register_wait
 from relaybay.errors import StoreFull, StoreReadOnly
-from relaybay.service import clock, sweep
+from relaybay.service import clock, context_proof, sweep
 from relaybay.service.relay import Relay, open_relay
 from relaybay.settings import Paths, Settings
 from relaybay.specs import limit
 from relaybay.spool import SpoolRefused
+from relaybay.transcript import Transcripts
 from relaybay.ui import pages
 
 log = logging.getLogger(__name__)
@@ -84,12 +85,17 @@ def _register_health(routes: Routes, relay: Relay) -> None:
 
 
 def _sweep(app: Sanic, relay: Relay, settings: Settings) -> None:  # type: ignore[type-arg]
-    """The timers: presence written back, clients that are gone, sessions long silent, old ids forgotten."""
+    """The timers: presence written back, gone clients, silent sessions, old ids, and what transcripts tell."""
     running: list[asyncio.Task[None]] = []
 
     @app.after_server_start
     async def _begin(_: Sanic) -> None:  # type: ignore[type-arg]
         running.append(asyncio.create_task(_every(1, _presence(relay)), name="presence"))
+        look = limit("context_look_ms") / 1_000
+        running.append(asyncio.create_task(_every(look, lambda: context_proof.look(relay)), name="context"))
+        often = limit("interruption_sweep_seconds")
+        sweeping = _every(often, lambda: context_proof.look_for_interruptions(relay))
+        running.append(asyncio.create_task(sweeping, name="interruptions"))
         seconds = limit("process_sweep_seconds")
         running.append(asyncio.create_task(_every(seconds, _gone(relay, settings)), name="sweep"))
 
@@ -118,7 +124,7 @@ def _gone(relay: Relay, settings: Settings) -> Callable[[], None]:
     return work
 
 
-async def _every(seconds: float, work: Callable[[], None]) -> None:
+async def _every(seconds: float, work: Callable[[], object]) -> None:
     while True:
         await asyncio.sleep(seconds)
         try:
@@ -184,7 +190,7 @@ def _run(settings: Settings, paths: Paths, port: int | None, ready: Callable[[di
     for folder in (paths.data, paths.state, paths.run):
         _private(folder)
     time = clock.from_file(settings.clock_file) if settings.clock_file else clock.system
-    relay = open_relay(paths.database, time)
+    relay = open_relay(paths.database, time, Transcripts(settings.claude_code_folders))
     try:
         _import_spool(relay, paths.spool)
         (paths.run / "down").unlink(missing_ok=True)

@@ -42,7 +42,7 @@ def page(
     found = comments.listed(tx, task.id, unread_only=unread_only, before=before, most=limit + 1)
     rows = [row for row in found[:limit] if caller.owner or not row.held_back(tx.now)]
     why = pending(tx, relay, task.session_id)
-    views, more = listing.cut([comment_view(row, why) for row in rows], units_max)
+    views, more = listing.cut([comment_view(relay, row, why) for row in rows], units_max)
     _remember(tx, relay, caller, tool, rows[: len(views)])
     shown: dict[str, Any] = {"comments": views}
     if more or len(found) > limit:

@@ -87,7 +87,7 @@ def owner_comment(
     why = pending(tx, relay, found.session_id)
     answer = "comment.stored_unbound" if verdict.outcome == "sent_unbound" else "comment.stored"
     said = word(answer, comment_id=row.cid, task=row.task_key, reach=why.reason).text
-    return Outcome(data={**comment_view(row, why), "text": said})
+    return Outcome(data={**comment_view(relay, row, why), "text": said})
 
 
 def _answer(tx: Tx, task: TaskRow, event: str) -> int:
@@ -191,7 +191,7 @@ def _add(tx: Tx, relay: Relay, who: Identity, task: str, body: str, in_reply_to:
     said = [word("comment.reply_stored", comment_id=row.cid, task=row.task_key, count=marks.read).text, *marks.said]
     if not author.verified:
         said.append(word("comment.author_not_verified").text)
-    view = comment_view(row, pending(tx, relay, found.session_id))
+    view = comment_view(relay, row, pending(tx, relay, found.session_id))
     return writes.done(who, {**view, "text": " ".join(said)})
 
 

@@ -32,7 +32,8 @@ _DOORS: dict[str, frames.Door] = {"prompt": "context", "tool": "context", "stop"
 class HandOver:
     """What one answer carries: the text, for a Stop its one-line reason, and what it marked, to take it back by.
 
-    `items` are (kind, key) pairs; `hook_id` and `turn_serial` name the turn whose Stop it blocked.
+    `items` are (kind, key) pairs; `hook_id` and `turn_serial` name the turn whose Stop it blocked. `unproven` are those
+    whose frames the session's transcript has to show (CTX-1), with their public ids.
     """
 
     id: str
@@ -43,6 +44,7 @@ class HandOver:
     reason: str
     items: tuple[tuple[Literal["comment", "message"], int], ...]
     turn_serial: int
+    unproven: tuple[tuple[Literal["comment", "message"], int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,15 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
             for offer in chosen
         ),
         turn_serial=row.turn_serial,
+        unproven=tuple(_unproven(offer) for offer in chosen if not (offer.comment or offer.mail).in_context_us),  # type: ignore[union-attr]
     )
+
+
+def _unproven(offer: _Offer) -> tuple[Literal["comment", "message"], int, str]:
+    if offer.comment is not None:
+        return "comment", offer.comment.id, offer.comment.cid
+    assert offer.mail is not None
+    return "message", offer.mail.id, offer.mail.mid
 
 
 def _reason(chosen: Sequence[_Offer]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from relaybay.domain import ClientProcess, HookEvent
 from relaybay.rules import answer, hook_link, names
 from relaybay.rules.text import name_line
-from relaybay.service import births, handover, links, naming, start_line, turns
+from relaybay.service import births, context_proof, handover, links, naming, start_line, turns
 from relaybay.service.handover import HandOver
 from relaybay.service.presence import Live
 from relaybay.service.relay import Relay
@@ -86,9 +86,18 @@ def from_memory(relay: Relay, event: HookEvent) -> HookAnswer | None:
     if event.name in _OWN_EVENTS:
         relay.waits.end(row.id)
     elif event.name == "Stop":
-        live.stopped_us = event.at_us
         relay.waits.look_again((row.id,))
+    _heard(relay, live, event)
     return NOTHING
+
+
+def _heard(relay: Relay, live: Live, event: HookEvent) -> None:
+    """What memory alone keeps of a live event: when the turn's prompt and Stop came, that the transcript grew."""
+    if event.name == "Stop":
+        live.stopped_us = event.at_us
+    elif event.name == "UserPromptSubmit":
+        live.prompted_us = event.at_us
+    relay.contexts.heard(event.hook_id, event.name, event.at_us)
 
 
 def _folder_guess(row: SessionRow) -> bool:
@@ -132,7 +141,9 @@ def handle(tx: Tx, relay: Relay, event: HookEvent) -> HookAnswer:
     unseen = row.link_state.endswith("_unseen")
     life, met = turns.life(row, event, tx.now, blocked=blocked, folder_guess=guessed, unseen=unseen)
     row = sessions.change(tx, row.id, **life)
-    _tell_waits(tx, relay, row, event)
+    _tell_memory(tx, relay, row, event)
+    # After the event itself: a Stop that hands over is no later step of its own hand-over (CTX-2).
+    context_proof.note(tx, relay, row, said.done)
     _edge(tx, row, event)
     return replace(said, spec_ids=(*spec_ids, *ids, met))
 
@@ -211,20 +222,21 @@ def _answer(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow) -> tuple[Ho
     return NOTHING, row, spec_ids
 
 
-def _tell_waits(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent) -> None:
-    """WAIT-4 and 10, once the commit is on disk. A wait that is opened after this event is not this event's to end."""
+def _tell_memory(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent) -> None:
+    """WAIT-4 and 10, and CTX, once the commit is on disk. A wait opened after this event is not this event's to end."""
     if event.replayed:
         return
     if event.name in _OWN_EVENTS:
         tx.after(relay.waits.ending(row.id))
-    elif event.name == "Stop":
-        tx.after(lambda: _stopped(relay.presence.by_row(row.id), event.at_us))
+
+    def heard() -> None:
+        live = relay.presence.by_row(row.id)
+        if live is not None:
+            _heard(relay, live, event)
+
+    tx.after(heard)
+    if event.name == "Stop":
         tx.after(lambda: relay.waits.look_again((row.id,)))
-
-
-def _stopped(live: Live | None, at_us: int) -> None:
-    if live is not None:
-        live.stopped_us = at_us
 
 
 def _edge(tx: Tx, row: SessionRow, event: HookEvent) -> None:

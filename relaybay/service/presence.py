@@ -40,7 +40,8 @@ class Live:
     """A session's row as hot hooks see it. `row` is what is stored, the fields named as its columns are what is now.
 
     `ahead` are the columns that are not stored yet, each with the number of its last change. `stopped_us` is when the
-    last Stop event of the session came, whatever its answer.
+    last Stop event of the session came, whatever its answer; `prompted_us` its last prompt, 0 when none came since the
+    server's start. `transcript_size` is how long its transcript was when an interruption was last looked for (CTX-5).
     """
 
     row: SessionRow
@@ -52,6 +53,8 @@ class Live:
     turn_state: str
     turn_serial: int
     stopped_us: int = 0
+    prompted_us: int = 0
+    transcript_size: int = 0
     written_us: int = 0
     changes: int = 0
     ahead: dict[str, int] = field(default_factory=dict)
@@ -139,6 +142,12 @@ class Presence:
     def by_row(self, session_id: int) -> Live | None:
         """A session by its row."""
         return self._by_row.get(session_id)
+
+    def working(self) -> list[Live]:
+        """Sessions that work, over an exact link (CTX-5)."""
+        with self._lock:
+            found = list(self._by_row.values())
+        return [live for live in found if live.activity == "working" and live.link_state == "exact"]
 
     def change(self, live: Live, *, judged_by: SessionRow | None = None, **columns: str | int) -> bool:
         """What a hot event changes; only columns that may wait to be written. False, and nothing is changed, when a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from relaybay.answers import word
 from relaybay.rules.text import literal, name_line, name_literal
@@ -10,10 +10,27 @@ from relaybay.service import reach
 from relaybay.service.clock import age, rfc3339
 from relaybay.service.relay import Relay
 from relaybay.store import sessions
+from relaybay.store.comments import CommentRow
 from relaybay.store.messages import Mail
 from relaybay.store.transaction import Tx
 
 _SECOND = 1_000_000
+
+
+_DELIVERED = {
+    "seen": "receipt.delivered_in_context",
+    "looked_for": "receipt.delivered",
+    "unknown": "receipt.delivered_unchecked",
+}
+
+
+def context_of(
+    relay: Relay, kind: Literal["comment", "message"], item: Mail | CommentRow
+) -> Literal["seen", "looked_for", "unknown"]:
+    """What is known of a delivered item's way into the session's context: no claim is made without a proof (CTX-3)."""
+    if item.in_context_us:
+        return "seen"
+    return "looked_for" if relay.contexts.looked_for(kind, item.id, item.delivered_hook_id) else "unknown"
 
 
 def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
@@ -22,14 +39,17 @@ def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
         row = sessions.get(tx, mail.recipient_id)
         if row is not None:
             found = reach.reach(tx, relay, row)
-            return found.reason_code, reach.said(found)
+            said = reach.said(found)
+            if mail.reoffers:
+                said = word("receipt.offered_again", count=mail.reoffers, reach=said).text
+            return found.reason_code, said
     if mail.state in ("sent", "orphaned"):
         return "row_gone", word("receipt.orphaned").text
     if mail.state == "delivered":
         ago = age((tx.now - mail.delivered_us) // _SECOND)
         if mail.reason_code == "not_in_context":
             return "not_in_context", word("receipt.not_in_context", ago=ago).text
-        return "", word("receipt.delivered", ago=ago).text
+        return "", word(_DELIVERED[context_of(relay, "message", mail)], ago=ago).text
     ago = age((tx.now - mail.read_us) // _SECOND)
     how = {"not_verified": "receipt.read_not_verified", "own_message": "receipt.read_own_message"}
     return "", word(how.get(mail.read_how, "receipt.read"), ago=ago).text

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relaybay.service.clock import Clock
+from relaybay.service.contexts import Contexts
 from relaybay.service.mailbox import Mailbox
 from relaybay.service.presence import Presence
 from relaybay.service.waits import Waits
 from relaybay.store import sessions
 from relaybay.store.database import Committed, Store
 from relaybay.store.transaction import Tx
+from relaybay.transcript import Transcripts
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,7 @@ class Relay:
     presence: Presence
     mailbox: Mailbox
     waits: Waits
+    contexts: Contexts
     listeners: list[Callable[[Committed], None]]
 
     def close(self) -> None:
@@ -55,9 +58,13 @@ class Relay:
             self.store.write(write)
 
 
-def open_relay(path: Path, clock: Clock) -> Relay:
-    """Opens the store and fills what is kept in memory. Raises the store's errors."""
+def open_relay(path: Path, clock: Clock, transcripts: Transcripts | None = None) -> Relay:
+    """Opens the store and fills what is kept in memory. Raises the store's errors.
+
+    `transcripts`: where proof is looked for that a text arrived; without it no claim is made (CTX-3).
+    """
     presence, mailbox, waits = Presence(), Mailbox(), Waits()
+    contexts = Contexts(transcripts or Transcripts())
     listeners: list[Callable[[Committed], None]] = []
 
     def on_commit(news: Committed, tx: Tx) -> None:
@@ -68,7 +75,8 @@ def open_relay(path: Path, clock: Clock) -> Relay:
             listener(news)
 
     store = Store(path, clock, on_commit)
-    relay = Relay(store, clock, presence, mailbox, waits, listeners)
+    relay = Relay(store, clock, presence, mailbox, waits, contexts, listeners)
     store.read(presence.load)
     store.read(mailbox.load)
+    store.read(contexts.load)
     return relay

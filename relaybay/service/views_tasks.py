@@ -42,7 +42,7 @@ def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
             "task": view,
             "reach": {"reason_code": why.reason_code, "text": why.reason},
             "comments": [
-                {**comment_view(row, why), **_more(tx, row), "hand_overs": handed.get(row.cid, [])}
+                {**comment_view(relay, row, why), **_more(tx, row), "hand_overs": handed.get(row.cid, [])}
                 for row in rows[-PAGE_COMMENTS:]
             ],
             "comments_left_out": max(len(rows) - PAGE_COMMENTS, 0),

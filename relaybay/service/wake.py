@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from relaybay.domain import ClientProcess
-from relaybay.service import handover
+from relaybay.service import context_proof, handover
 from relaybay.service.handover import HandOver
 from relaybay.service.relay import Relay
 from relaybay.service.waits import WaitEntry
@@ -65,6 +65,7 @@ def look(tx: Tx, relay: Relay, entry: WaitEntry, *, connection_lives: bool) -> L
         done = handover.hand_over(tx, row, "wake", found)
         assert done is not None, "an item that may go out alone fits an empty answer (SEND-11)"
         entry.handover_id = done.id
+        context_proof.note(tx, relay, row, done)
         return Look("fired", done)
     if result.state == "ended":
         return Look("ended")

@@ -37,16 +37,26 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is configured. `origins` has one entry per key; `clock_file` stands for the clock, in tests only."""
+    """What is configured. `origins` has one entry per key; `clock_file` stands for the clock, in tests only.
+
+    `client_home` is where Claude Code keeps its files by the environment alone (`CLAUDE_CONFIG_DIR`, else the home).
+    """
 
     server_host: str
     server_port: int
     messaging_channels: bool
     wake_minutes: int
     sessions_silent_hours: int
+    claude_code_folder: str
     project_slug: str
     clock_file: Path | None
     origins: Mapping[str, Origin]
+    client_home: Path = Path()
+
+    @property
+    def claude_code_folders(self) -> tuple[Path, ...]:
+        """The folders that hold Claude Code's transcripts: the configured one, else the client's own default."""
+        return (Path(self.claude_code_folder) if self.claude_code_folder else self.client_home,)
 
     def value(self, name: str) -> Value:
         """The value of a key by its name in the file."""
@@ -79,7 +89,12 @@ def load(
         for name, (value, origin) in layer.items():
             values[name], origins[name] = value, origin
     named: dict[str, Any] = {KEYS[name].attribute: value for name, value in values.items()}
-    return Settings(**named, clock_file=_clock_file(env), origins=origins)
+    return Settings(**named, clock_file=_clock_file(env), origins=origins, client_home=_client_home(env))
+
+
+def _client_home(env: Mapping[str, str]) -> Path:
+    chosen = env.get("CLAUDE_CONFIG_DIR", "")
+    return Path(chosen).absolute() if chosen else Path(env.get("HOME") or Path.home()) / ".claude"
 
 
 def _environment(env: Mapping[str, str]) -> Layer:

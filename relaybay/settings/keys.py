@@ -87,6 +87,13 @@ KEYS: Mapping[str, Key] = {
             limit="silent_hours",
         ),
         Key(
+            "claude_code.folder",
+            "",
+            "where Claude Code keeps its transcripts, when it is neither CLAUDE_CONFIG_DIR nor ~/.claude",
+            "an absolute path, or nothing",
+            lambda value: value == "" or value.startswith("/"),
+        ),
+        Key(
             "project.slug",
             "",
             "the project that task commands mean when none is named",

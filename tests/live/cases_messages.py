@@ -40,6 +40,8 @@ def message_reaches_running_turn(bench: Bench) -> None:
     listed = bench.product.sent_by("tester", receipt["message_id"])
     assert listed["state"] == "delivered", listed
     assert listed["delivered_at"], listed
+    listed = bench.product.until_in_context("tester", receipt["message_id"])
+    assert listed["state"] == "delivered", listed
     informed.open()
 
     turn = run.finish()
@@ -65,7 +67,8 @@ def unread_message_blocks_one_stop(bench: Bench) -> None:
     thinking.open()
 
     _assert_framed(later.wait(), message)
-    assert bench.product.sent_by("tester", message)["state"] == "delivered"
+    listed = bench.product.until_in_context("tester", message)
+    assert listed["state"] == "delivered", listed
     later.open()
 
     turn = run.finish()
@@ -76,10 +79,30 @@ def unread_message_blocks_one_stop(bench: Bench) -> None:
     assert bench.product.sent_by("tester", message)["state"] == "delivered", "shown is not read"
 
 
+def stop_block_is_seen_in_context(bench: Bench) -> None:
+    """A text that only the Stop's answer carried is proven by the transcript as a tool hook's is."""
+    bench.serve()
+    alpha = bench.session("alpha")
+    answering = Gate(Say("first end"))
+    held_back = Gate(Say("second end"))
+    bench.api.script(alpha.id, [model_call("message_ack"), answering, held_back])
+    run = alpha.one_shot("go")
+    answering.wait()
+    message = bench.product.done("message_send", session="tester", to="alpha", body=MARK)["message_id"]
+    answering.open()
+
+    assert MARK in held_back.wait().text
+    listed = bench.product.until_in_context("tester", message)
+    assert listed["state"] == "delivered", listed
+    held_back.open()
+    assert run.finish().result["result"] == "second end"
+    assert len(bench.api.steps(alpha.id)) == 3, "one Stop block"
+
+
 def _assert_framed(request: Request, message_id: str) -> None:
     assert MARK in request.text
     assert message_id in request.text, "the frame names the message"
     assert BY_A_TOOL_HOOK.search(request.text), "it came by a tool's hook"
 
 
-CASES: tuple[Case, ...] = (message_reaches_running_turn, unread_message_blocks_one_stop)
+CASES: tuple[Case, ...] = (message_reaches_running_turn, unread_message_blocks_one_stop, stop_block_is_seen_in_context)

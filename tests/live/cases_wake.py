@@ -7,11 +7,12 @@ import time
 from tests.live.client import Session, Terminal
 from tests.live.product import model_call
 from tests.live.rig import Bench, Case
-from tests.live.stub_api import Say
+from tests.live.stub_api import Gate, Say
 
 MARK = "the-ferry-leaves-earlier-today"
 WAKE_SECONDS_MAX = 2.0
 SETTLE_SECONDS = 2.0
+SWEEP_SECONDS_MAX = 25.0
 
 
 def message_wakes_idle_terminal(bench: Bench) -> None:
@@ -28,12 +29,40 @@ def message_wakes_idle_terminal(bench: Bench) -> None:
         assert receipt["message_id"] in woken.text
         listed = bench.product.sent_by("tester", receipt["message_id"])
         assert listed["state"] == "delivered", listed
+        bench.product.until_in_context("tester", receipt["message_id"])
         time.sleep(SETTLE_SECONDS)
         steps = bench.api.steps(alpha.id)
         assert len(steps) == 3, f"the wake-up's turn is one request, not {len(steps) - 2}"
         assert steps[-1].text.count(MARK) == 1
     finally:
         bench.note(terminal.screen())
+        terminal.close()
+
+
+def broken_off_turn_is_seen(bench: Bench) -> None:
+    """No hook tells of Esc; with something waiting, the transcript does, within one round of the sweep."""
+    bench.serve()
+    alpha = bench.session("alpha")
+    thinking = Gate(Say("never said"))
+    bench.api.script(alpha.id, [model_call("message_ack"), thinking])
+    terminal = alpha.terminal()
+    try:
+        terminal.wait_ready()
+        terminal.type("go")
+        thinking.wait()
+        receipt = bench.product.done("message_send", session="tester", to="alpha", body=MARK)
+        assert receipt["reason_code"] == "working", receipt
+        terminal.press("Escape")
+        pressed = time.monotonic()
+        while bench.product.sent_by("tester", receipt["message_id"])["reason_code"] == "working":
+            assert time.monotonic() - pressed < SWEEP_SECONDS_MAX, "the interruption was not seen"
+            time.sleep(0.25)
+        bench.measure("broken_off_seconds", time.monotonic() - pressed)
+        listed = bench.product.sent_by("tester", receipt["message_id"])
+        assert (listed["state"], listed["reason_code"]) == ("sent", "idle"), listed
+    finally:
+        bench.note(terminal.screen())
+        thinking.open()
         terminal.close()
 
 
@@ -89,4 +118,4 @@ def _waiters(bench: Bench, terminal: Terminal) -> list[int]:
     return terminal.started_from(bench.product.folder)
 
 
-CASES: tuple[Case, ...] = (message_wakes_idle_terminal, one_waiting_hook_per_session)
+CASES: tuple[Case, ...] = (message_wakes_idle_terminal, broken_off_turn_is_seen, one_waiting_hook_per_session)

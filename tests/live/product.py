@@ -211,6 +211,16 @@ class Product:
                 events.append({"id": event_id, "at_us": int(at_us), "client": client, "body": body})
         return events
 
+    def until_in_context(self, session: str, message_id: str, seconds: float = 8.0) -> dict[str, Any]:
+        """The message as its sender's list shows it once the recipient's transcript proved it."""
+        deadline = time.monotonic() + seconds
+        while True:
+            listed = self.sent_by(session, message_id)
+            if listed.get("in_context_at"):
+                return listed
+            assert time.monotonic() < deadline, f"not seen in the session's context: {listed}"
+            time.sleep(0.1)
+
     def sent_by(self, session: str, message_id: str) -> dict[str, Any]:
         """One message as its sender's list shows it."""
         listed = self.done("messages_list", session=session, box="out", message_id=message_id)["messages"]

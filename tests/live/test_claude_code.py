@@ -9,7 +9,17 @@ from tests.live.conftest import RunCase
 pytestmark = pytest.mark.live
 
 
-@pytest.mark.spec("ANS-3", "DLV-1", "DLV-4", "LINK-2", "PACK-6", "RECV-3", "SEND-4")
+@pytest.mark.spec("CTX-1", "DLV-12")
+def test_stop_block_is_seen_in_context(live: RunCase) -> None:
+    live("stop_block_is_seen_in_context")
+
+
+@pytest.mark.spec("ACT-7", "CTX-5")
+def test_broken_off_turn_is_seen(live: RunCase) -> None:
+    live("broken_off_turn_is_seen")
+
+
+@pytest.mark.spec("CTX-1", "ANS-3", "DLV-1", "DLV-4", "LINK-2", "PACK-6", "RECV-3", "SEND-4")
 def test_message_reaches_running_turn(live: RunCase) -> None:
     live("message_reaches_running_turn")
 
@@ -39,7 +49,7 @@ def test_comment_blocks_stop_twice_at_most(live: RunCase) -> None:
     live("comment_blocks_stop_twice_at_most")
 
 
-@pytest.mark.spec("RECV-4", "STOP-3", "WAIT-1", "WAIT-2")
+@pytest.mark.spec("CTX-1", "RECV-4", "STOP-3", "WAIT-1", "WAIT-2")
 def test_message_wakes_idle_terminal(live: RunCase) -> None:
     live("message_wakes_idle_terminal")
 

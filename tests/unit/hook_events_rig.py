@@ -158,14 +158,14 @@ class HookRig(CardRig):
     def reopen(self) -> None:
         """The server ends and starts again on the same store."""
         self.relay.close()
-        self.relay = open_relay(self.folder / "relaybay.db", lambda: self.now)
+        self.relay = open_relay(self.folder / "relaybay.db", lambda: self.now, self.transcripts)
         self.store = self.relay.store
         self._count_units()
 
     def kill(self) -> None:
         """The server is killed: what only memory held is lost."""
         self.relay.store.close()
-        self.relay = open_relay(self.folder / "relaybay.db", lambda: self.now)
+        self.relay = open_relay(self.folder / "relaybay.db", lambda: self.now, self.transcripts)
         self.store = self.relay.store
         self._count_units()
 

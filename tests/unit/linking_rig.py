@@ -13,6 +13,7 @@ from relaybay.service.relay import open_relay
 from relaybay.store import comments, messages, sessions, tasks
 from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
+from relaybay.transcript import Transcripts
 
 START = 1_800_000_000_000_000
 SECOND = 1_000_000
@@ -23,7 +24,8 @@ class Rig:
 
     def __init__(self, folder: Path) -> None:
         self.now = START
-        self.relay = open_relay(folder / "relaybay.db", lambda: self.now)
+        self.transcripts = Transcripts((folder / "claude",))
+        self.relay = open_relay(folder / "relaybay.db", lambda: self.now, self.transcripts)
         self.store = self.relay.store
         self._uses = 0
 

@@ -160,7 +160,7 @@ def test_the_bound_session_acknowledges(rig) -> None:
     assert rig.hand(bound) is not None
     shown = rig.view(said["id"])
     assert shown["state"] == "delivered" and shown["delivered_to"] == {"ref": bound.ref, "title": "a"}
-    assert "reason" not in shown
+    assert shown["reason"].startswith("Not acknowledged yet")
     answer = rig.ack(rig.by(bound), said["id"])
     assert (answer["state"], answer["read_how"]) == ("read", "verified")
     when = rig.view(said["id"])["read_at"]
