@@ -115,8 +115,8 @@ class Script:
 
     def group(self) -> None:
         """Several callers at once, whose units share one commit."""
-        name = f"caller {self.next_tag()}"
-        pairs = [(Caller(self.door, self.told, name), self.drawn_send(self.someone().name)) for _ in range(3)]
+        name, to = f"caller {self.next_tag()}", self.someone().name
+        pairs = [(Caller(self.door, self.told, name), self.drawn_send(to)) for _ in range(3)]
         asked: list[tuple[int, Future[Any]]] = []
         for caller, what in pairs:
             said = {"sender": name, "key": what.key, "sha256": digest(body_of(what.tag, what.size))}
@@ -146,7 +146,8 @@ class Script:
 
     def hang_up(self) -> None:
         """A hook whose client is gone when the answer is written: the marks are taken back (PACK-7)."""
-        session = self.someone()
+        one, session = self.two()
+        one.sends(self.drawn_send(session.name))
         number = self.told.invoke("hook", session.name, session=session.hook_id, event="PostToolUse")
         body = {
             "session_id": session.hook_id,

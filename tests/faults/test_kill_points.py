@@ -7,126 +7,19 @@ with its request id, the scenario goes on, and the checker reads the one history
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import missing
-from tests.faults import history, numbers
-from tests.faults.campaign import Campaign
+from tests.faults import numbers
 from tests.faults.crowd import Client, many_kills
-from tests.faults.forks import KILLED, Forks
+from tests.faults.forks import Forks
+from tests.faults.points import BASES, Points, spread
 from tests.faults.real import RealServer
 
-CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "rename")
-#: What there is when the part that dies begins: nothing; everybody; everybody and a log that is soon put into the file; what
-#: a kill has left, so that it is the recovery that dies.
-BASES = ("empty", "begun", "full_log", "killed")
 REDRAWN_SHARE_MAX = 0.1
-
-
-@dataclass(frozen=True)
-class Base:
-    """A folder that points start from, the part that dies there, and the calls that it makes."""
-
-    name: str
-    folder: Path
-    seed: int
-    part: str
-    points: list[tuple[str, int]]
-    accepted: int
-
-
-class Points:
-    """Makes bases and runs points on copies of them."""
-
-    def __init__(self, run: Campaign, forks: Forks, folder: Path) -> None:
-        self.run, self.forks, self.folder = run, forks, folder
-        self.made = 0
-
-    def new_folder(self) -> Path:
-        self.made += 1
-        folder = self.folder / f"f{self.made}"
-        folder.mkdir()
-        return folder
-
-    def copy(self, source: Path) -> Path:
-        """The files that a process left; the log's index is made anew by whoever opens it."""
-        target = self.new_folder()
-        for file in source.iterdir():
-            if not file.name.endswith("-shm"):
-                shutil.copy2(file, target)
-        return target
-
-    def play_well(self, part: str, folder: Path, seed: int, **more: object) -> dict[str, int]:
-        done = self.forks.play(part, folder, folder / "history", seed, **more)
-        assert done.well, f"{part} ended with {done.status}\n{done.complaints}"
-        return done.counted
-
-    def base(self, name: str) -> Base:
-        seed = self.run.chance.randrange(2**31)
-        folder = self.new_folder()
-        told = self.run.new_history()
-        shutil.copy2(told.path, folder / "history")
-        part = "recover" if name == "killed" else "run"
-        if name in ("begun", "full_log"):
-            self.play_well("begin" if name == "begun" else "fill", folder, seed)
-        if name == "killed":
-            k = self.run.chance.randrange(20, 50)
-            done = self.forks.play("run", folder, folder / "history", seed, inject=f"fdatasync:signal=SIGKILL:when={k}")
-            assert done.status == KILLED and done.injected, f"the kill before the kill did not fire: {done}"
-        trial = self.copy(folder)
-        counted = self.play_well(part, trial, seed, count=CALLS)
-        shutil.rmtree(trial)
-        points = [(call, k) for call in CALLS for k in range(1, counted.get(call, 0) + 1)]
-        assert counted["pwrite64"] > 50 and counted["fdatasync"] > 5, f"the calls were not counted: {counted}"
-        return Base(name, folder, seed, part, points, accepted(folder / "history"))
-
-    def point(self, base: Base, call: str, k: int) -> bool:
-        """One death and what follows; False when the scenario was over before the k-th call."""
-        folder = self.copy(base.folder)
-        told = folder / "history"
-        died = self.forks.play(base.part, folder, told, base.seed, inject=f"{call}:signal=SIGKILL:when={k}")
-        if died.well:
-            shutil.rmtree(folder)
-            return False
-        where = f"{base.name}, seed {base.seed}, {call} {k}"
-        assert died.status == KILLED and died.injected == 1, f"{where}: {died}"
-        self.run.fired += 1
-        after = self.forks.play("recover", folder, told, base.seed + k)
-        assert after.well, f"{where}: after the kill the store was not usable\n{after.complaints}"
-        self.run.hold(told, folder / "relaybay.db")
-        self.run.accepted += accepted(told) - base.accepted
-        self.run.points += 1
-        shutil.rmtree(folder)
-        return True
-
-
-def accepted(told: Path) -> int:
-    """How many changes the history was told to be done."""
-    return sum(one.result == "ok" for one in history.read(told).of("send", "ack", "comment", "task", "bind", "update"))
-
-
-def spread(points: list[tuple[str, int]], most: int, chance: random.Random) -> list[tuple[str, int]]:
-    """All points, or `most` of them: half from the many writes and half from the few other calls, evenly."""
-    if len(points) <= most:
-        return points
-    writes = [p for p in points if p[0] == "pwrite64"]
-    others = [p for p in points if p[0] != "pwrite64"]
-    few = min(len(others), most // 2)
-    return [*_evenly(writes, most - few, chance), *_evenly(others, few, chance)]
-
-
-def _evenly(points: list[tuple[str, int]], most: int, chance: random.Random) -> list[tuple[str, int]]:
-    if most == 0:
-        return []
-    step = len(points) / most
-    first = chance.random() * step
-    return [points[min(int(first + i * step), len(points) - 1)] for i in range(most)]
 
 
 @pytest.mark.spec("FLT-2", "INV-1")
