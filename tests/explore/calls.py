@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from relaybay.machines.base import step
 from relaybay.rules import linking, sender
@@ -50,11 +50,27 @@ def _judged(
     return standing, said, linked
 
 
+class _Last:
+    """What the last state's live tool events came to, by id: all calls of one state that one id proves begin alike."""
+
+    state: State | None = None
+    machines: dict[str, type] | None = None
+    after: ClassVar[dict[int, State | None]] = {}
+
+
+def _witnessed(machines: dict[str, type], state: State, h: int) -> State | None:
+    if _Last.state is not state or _Last.machines is not machines:
+        _Last.state, _Last.machines, _Last.after = state, machines, {}
+    if h not in _Last.after:
+        _Last.after[h] = hooks.happen(machines, state, hooks.HookEvent("tool", h))
+    return _Last.after[h]
+
+
 def make(machines: dict[str, type], state: State, call: Call, *, messages_max: int) -> State | None:
     """The state after one call. None where the bounds leave no room; a refused call gives the state itself."""
     if call.witnessed:
         # The client's own PreToolUse comes first: only it makes a tool-use id good.
-        seen = hooks.happen(machines, state, hooks.HookEvent("tool", call.hook))
+        seen = _witnessed(machines, state, call.hook)
         if seen is None:
             return None
         state = seen
@@ -186,6 +202,8 @@ def _leave(machines: dict[str, type], state: State, what: str, a: int, b: int) -
     else:
         result = step(machines["link"], row.link, "lose", {"folder_guess": row.kind != "hook", "named": True})
         link = result.state
+    if link not in ("none", "moved"):
+        return state  # No machine says so; should one, the id stands on two rows (INV-11).
     return state.with_row(b, row._replace(link=link, hook=NOBODY, turn="none", idle=False))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from relaybay.machines.base import step
@@ -25,26 +26,33 @@ class HookEvent(NamedTuple):
         return f"{said}{self.name} of session h{self.hook}"
 
 
+@lru_cache(maxsize=10_000)
+def _judged(link: str, kind: str, fate: str, name: str, replayed: bool, alone: bool) -> str:
+    """ROW's or HL's outcome for an event of an id on a row in `link`, or on none. `alone`: ROW-1 has one row to guess."""
+    facts = hook_link.HookLinkFacts(
+        holder=hook_link.holder_of(link, kind) if link else "no_row",
+        fate=fate,  # type: ignore[arg-type]
+        event=hook_link.event_of(_NAMES.get(name, name)),
+        replayed=replayed,
+        subagent=False,
+        older=False,
+        clear_pair=False,
+        one_folder_row=alone,
+    )
+    return str(hook_link.judge(facts).outcome)
+
+
 def happen(machines: dict[str, type], state: State, event: HookEvent, *, flight: bool = False) -> State | None:
     """The state after one event; None where there is no place for the row that it would make."""
     h, n = event.hook, state.holder(event.hook)
     row = state.rows[n] if n != NOBODY else None
-    verdict = hook_link.judge(
-        hook_link.HookLinkFacts(
-            holder=hook_link.holder_of(row.link, row.kind) if row else "no_row",
-            fate="never" if row else state.hooks[h].fate,  # type: ignore[arg-type]
-            event=hook_link.event_of(_NAMES.get(event.name, event.name)),
-            replayed=event.replayed,
-            subagent=False,
-            older=False,
-            clear_pair=False,
-            one_folder_row=row is None and len(_folder_rows(state)) == 1,
-        )
-    )
     if row is None:
-        return _unheld(machines, state, event, verdict.outcome)
+        alone = len(_folder_rows(state)) == 1
+        outcome = _judged("", "", state.hooks[h].fate, event.name, event.replayed, alone)
+        return _unheld(machines, state, event, outcome)
+    outcome = _judged(row.link, row.kind, "never", event.name, event.replayed, alone=False)
     facts = {"folder_guess": _guess(row), "older_than_last": False, "reason_clear": False}
-    state = take(machines, state, n, verdict.outcome, facts)
+    state = take(machines, state, n, outcome, facts)
     if event.replayed:
         return _replayed(machines, state, n, event)
     return _answered(machines, _live(state, event), n, event, flight=flight)

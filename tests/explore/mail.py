@@ -11,6 +11,7 @@ from tests.explore.search import BrokenError
 from tests.explore.state import NOBODY, Flight, Item, Row, State
 
 BLOCKS_MAX = {"message": 1, "comment": 2}
+REOFFERS_MAX = 2
 
 
 def ask(machines: dict[str, type], item: Item, event: str, facts: dict[str, bool] | None = None) -> tuple[Step, Item]:
@@ -21,16 +22,24 @@ def ask(machines: dict[str, type], item: Item, event: str, facts: dict[str, bool
     }  # fmt: skip
     message = item.kind == "message"
     result = step(machines[item.kind], item.state, event if message else names.get(event, event), facts)
-    over, blocks, made = item.over, item.blocks, item.made
+    over, blocks, made, reoffers, in_context = item.over, item.blocks, item.made, item.reoffers, item.in_context
     for effect in result.effects:
         if effect == "clear:delivered_at":
             over, made = NOBODY, False
+        elif effect == "clear:in_context_at":
+            in_context = False
+        elif effect == "mark_once:in_context_at":
+            in_context = True
+        elif effect == "count:reoffer":
+            reoffers += 1
         elif effect == "count:stop_block":
             blocks += 1
         elif effect == "uncount:stop_block":
             blocks -= 1
     row = NOBODY if message and "clear:recipient_row" in result.effects else item.row
-    return result, item._replace(state=result.state, over=over, blocks=blocks, made=made, row=row)
+    return result, item._replace(
+        state=result.state, over=over, blocks=blocks, made=made, row=row, reoffers=reoffers, in_context=in_context
+    )
 
 
 def owner_of(state: State, item: Item) -> int:
@@ -104,6 +113,22 @@ def not_handed(machines: dict[str, type], state: State, n: int, at: str, *, repl
                 raise BrokenError(
                     f"INV-4: a {item.kind} is handed over " + ("by a replay" if replayed else f"at {row.link}")
                 )
+
+
+def context(machines: dict[str, type], state: State, i: int, event: str) -> State:
+    """CTX-1 or 2 for one item. Its proof is looked for from its hand-over until the transcript has shown it."""
+    item = state.items[i]
+    _, after = ask(machines, item, event, {"reoffers_left": item.reoffers < REOFFERS_MAX})
+    if after.reoffers > REOFFERS_MAX:
+        raise BrokenError(f"CTX-2: a {item.kind} is offered again {after.reoffers} times")
+    if item.in_context:
+        raise BrokenError("CTX-1: what was proven is looked for again")
+    state = state.with_item(i, after)
+    if event == "context_seen" and item.shown:
+        # Nobody hears any more that the answer was lost: it was read.
+        items = tuple(each._replace(shown=False, made=False) for each in state.items)
+        return State(state.rows, state.hooks, items, state.bound)
+    return state
 
 
 def lost(machines: dict[str, type], state: State) -> State:

@@ -66,6 +66,8 @@ def search(problem: Problem, states_max: int) -> Found:
                 if after in come_to:
                     continue
                 come_to.add(after)
+                if after in parent:
+                    continue
                 key = problem.canonical(after)
                 if key in parent:
                     continue

@@ -37,6 +37,7 @@ class Slice:
     comments: int = 0
     wait: bool = False
     flight: bool = False
+    context: bool = False
     unlink: bool = False
     clear: bool = False
     start: State | None = None
@@ -71,6 +72,14 @@ class Slice:
                     yield from ((word, n) for word in ("look", "look of a gone client", "wait over"))
         if self.flight and state.flight.hook != NOBODY:
             yield ("lost",)
+        if self.context:
+            for i, item in enumerate(state.items):
+                if item.state == "delivered" and not item.in_context:
+                    yield ("seen in the context:", i)
+                    yield ("missing in the context:", i)
+            for n, row in enumerate(state.rows):
+                if row is not None and row.link == "exact" and not row.idle:
+                    yield ("interrupted:", n)
 
     def _calls(self, state: State) -> Iterator[Call]:
         rows = [n for n, row in enumerate(state.rows) if row is not None]
@@ -155,6 +164,12 @@ def apply(part: Slice, state: State, event: Any) -> State | None:
             return state._replace(items=state.items[:i] + state.items[i + 1 :])
         case ("lost",):
             return hooks.answer_lost(machines, state)
+        case ("seen in the context:", i):
+            return mail.context(machines, state, i, "context_seen")
+        case ("missing in the context:", i):
+            return mail.context(machines, state, i, "context_missing")
+        case ("interrupted:", n):
+            return state.with_row(n, state.row(n)._replace(idle=True))
         case (str() as word, n):
             return _wait(part, state, word, n)
     raise AssertionError(event)
@@ -234,6 +249,8 @@ def _check_row(state: State, row: Row) -> None:
 def _check_item(state: State, item: Item) -> None:
     if item.blocks > mail.BLOCKS_MAX[item.kind] or item.blocks < 0:
         raise BrokenError(f"INV-5: a {item.kind} has {item.blocks} Stop blocks")
+    if item.in_context and item.state == "sent":
+        raise BrokenError("CTX-1: an item stands in a context and waits to be handed over")
     n = mail.owner_of(state, item)
     if item.kind == "message" and (n == NOBODY or state.rows[n] is None) and item.state in ("sent", "delivered"):
         raise BrokenError("INV-1: an open message has no recipient")

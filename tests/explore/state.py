@@ -39,6 +39,7 @@ class Hook(NamedTuple):
 class Item(NamedTuple):
     """A message or one of the owner's comments. `row` is whose it is, `over` the id it was handed over to, `sender` and
     `said` the row and the proven id it came from, `made` whether the answer still in flight made it delivered.
+    `reoffers`: how often it did not reach a context; `in_context`: the transcript shows it (CTX).
     """
 
     kind: str
@@ -51,6 +52,8 @@ class Item(NamedTuple):
     fresh: bool = False
     made: bool = False
     shown: bool = False
+    reoffers: int = 0
+    in_context: bool = False
 
 
 class Flight(NamedTuple):
@@ -82,17 +85,19 @@ class State(NamedTuple):
         return row
 
     def with_row(self, n: int, row: Row | None) -> State:
-        return self._replace(rows=(*self.rows[:n], row, *self.rows[n + 1 :]))
+        rows = (*self.rows[:n], row, *self.rows[n + 1 :])
+        return State(rows, self.hooks, self.items, self.bound, self.flight)
 
     def with_hook(self, n: int, **fields: object) -> State:
         old = self.hooks[n]
         if all(getattr(old, name) == value for name, value in fields.items()):
             return self
-        hook = old._replace(**fields)
-        return self._replace(hooks=(*self.hooks[:n], hook, *self.hooks[n + 1 :]))
+        hooks = (*self.hooks[:n], old._replace(**fields), *self.hooks[n + 1 :])
+        return State(self.rows, hooks, self.items, self.bound, self.flight)
 
     def with_item(self, n: int, item: Item) -> State:
-        return self._replace(items=(*self.items[:n], item, *self.items[n + 1 :]))
+        items = (*self.items[:n], item, *self.items[n + 1 :])
+        return State(self.rows, self.hooks, items, self.bound, self.flight)
 
     def free(self) -> int:
         """An empty place for a row, or NOBODY."""
@@ -109,7 +114,8 @@ def _shape(state: State, n: int) -> tuple[object, ...]:
         return ((False,),)
     hook = state.hooks[row.hook] if row.hook != NOBODY else Hook()
     roles = sorted(
-        (item.kind, item.state, item.blocks, item.fresh, item.made, item.shown, item.row == n, item.sender == n,
+        (item.kind, item.state, item.blocks, item.fresh, item.made, item.shown, item.reoffers, item.in_context,
+         item.row == n, item.sender == n,
          item.over != NOBODY and item.over == row.hook, item.said != NOBODY and item.said == row.hook)
         for item in state.items
     )  # fmt: skip
