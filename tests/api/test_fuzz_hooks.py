@@ -1,6 +1,7 @@
 """The hook endpoints under events of every kind of the client, mutated, and under bytes that are none.
 
-The shapes are those in which the client posts its events. Whatever comes: 200, or a refusal with a known code; the hook
+The shapes are those in which the client posts its events, some written down by hand and some recorded (`recorded/`).
+Whatever comes: 200, or a refusal with a known code; the hook
 answer has the client's own members; nothing failed on the way; and what the database promises holds.
 """
 
@@ -102,6 +103,11 @@ EVENTS: list[dict[str, Any]] = [
         ]
     ),
 ]
+RECORDED = {
+    path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for path in sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))
+}
+SHAPES = EVENTS + [event for events in RECORDED.values() for event in events]
 COMMON = {"transcript_path": "/home/ada/.claude/projects/-src-shop/x.jsonl", "cwd": "/src/shop", "prompt_id": "p-1"}
 
 STRANGE = st.one_of(
@@ -115,13 +121,13 @@ STRANGE = st.one_of(
         st.integers(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)
     ),
 )
-NAMES = st.sampled_from(sorted({name for event in EVENTS for name in event} | set(COMMON) | {"session_id"}))
+NAMES = st.sampled_from(sorted({name for event in SHAPES for name in event} | set(COMMON) | {"session_id"}))
 
 
 @st.composite
 def events(draw: st.DrawFn, *, mutated: bool = True) -> dict[str, Any]:
     """One event as the client has it, with up to three things about it changed."""
-    event = {**COMMON, "session_id": draw(st.sampled_from(IDS)), **copy.deepcopy(draw(st.sampled_from(EVENTS)))}
+    event = {**COMMON, **copy.deepcopy(draw(st.sampled_from(SHAPES))), "session_id": draw(st.sampled_from(IDS))}
     for _ in range(draw(st.integers(0, 3)) if mutated else 0):
         name = draw(NAMES)
         change = draw(st.sampled_from(["drop", "replace", "replace", "inside", "add", "rename"]))
@@ -278,6 +284,21 @@ def _mail(server: Fuzzed, ref: str) -> None:
     # A peer for each: the eleventh message of one within a minute would be refused.
     caller = Caller(session=f"peer {next(PEERS)}")
     server.write(lambda tx: messages.send(tx, server.relay, caller, body="Please look.", to=ref))
+
+
+@pytest.mark.parametrize("client", RECORDED)
+@pytest.mark.spec("75", "HL-1", "HL-2", "HL-4", "HL-6")
+def test_a_recorded_run_leaves_its_sessions_behind(server: Fuzzed, client: str) -> None:
+    """Every event is answered as the client expects, and of all its runs two sessions are left: it and its fork."""
+    for event in RECORDED[client]:
+        named = {**event, "session_id": f"{client} {event['session_id']}"}
+        answer = server.wire.request("POST", HOOK, {"Content-Type": "application/json"}, encoded(named))
+        server.judged(answer, (200,))
+    server.holds()
+    rows = server.relay.store.read(lambda tx: tx.dicts("SELECT * FROM session WHERE hook_id LIKE ?", f"{client} %"))
+    assert sorted(row["hook_id"] for row in rows) == [f"{client} session-1", f"{client} session-2"]
+    assert {row["activity"] for row in rows} == {"ended"}
+    assert {row["link_state"] for row in rows} == {"ended_guessed"}
 
 
 @settings(SETTINGS, max_examples=150)
