@@ -20,13 +20,15 @@ def campaign(tmp_path: Path, record_property: Callable[[str, object], None]) -> 
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A folder in memory where there is one: what survives the death of a process does not hang on the disk, and a
-    thousand syncs of a busy disk would be all that the campaign waits for.
+    thousand syncs of a busy disk would be all that the campaign waits for. A test that failed leaves it to be looked at.
     """
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path
         return
     made = Path(tempfile.mkdtemp(prefix="relaybay-faults-", dir="/dev/shm"))
+    failed = request.session.testsfailed
     yield made
-    shutil.rmtree(made)
+    if request.session.testsfailed == failed:
+        shutil.rmtree(made)

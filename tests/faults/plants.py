@@ -15,9 +15,9 @@ from typing import Any
 from filelock import FileLock
 
 from relaybay.domain import Outcome
-from relaybay.service import handover, messages, replay
+from relaybay.service import handover, ids, messages
+from relaybay.store import events, sqlite, writer
 from relaybay.store import messages as stored
-from relaybay.store import sqlite, writer
 from relaybay.store.database import Store
 from relaybay.store.transaction import Tx
 
@@ -144,7 +144,7 @@ def refusal_not_undone() -> None:
     def sending(tx: Tx, relay: Any, who: Any, text: Any, said: Any) -> Outcome:
         outcome = send(tx, relay, who, text, said)
         if outcome.refusal is not None and who.speaker is not None:
-            mail = messages.ids.message_id(tx.now)
+            mail = ids.message_id(tx.now)
             stored.add(
                 tx, recipient_id=who.speaker.id, recipient_title="", recipient_name="", mid=mail, sender_id=who.speaker.id,
                 sender_title="", sender_verified=0, body=text.text, request_id=None, digest="",
@@ -163,18 +163,18 @@ def body_stripped() -> None:
 
 def spool_not_remembered() -> None:
     """Spooled events are applied as often as they are found."""
-    replay.feed.spool_event_is_new = lambda _tx, _event_id: True
+    events.spool_event_is_new = lambda _tx, _event_id: True
 
 
 def newest_first() -> None:
     """Of what one answer carries the newest comes first."""
-    pack = handover.pack
+    pack = handover.pack  # type: ignore[attr-defined]
 
     def packed(*said: Any, **more: Any) -> Any:
         found = pack(*said, **more)
         return replace(found, chosen=found.chosen[::-1])
 
-    handover.pack = packed
+    handover.pack = packed  # type: ignore[attr-defined]
 
 
 def lock_not_taken() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.faults import history
+from tests.faults import checker, history
 from tests.faults.campaign import Campaign
 from tests.faults.forks import KILLED, Forks, Played
 
@@ -28,6 +28,7 @@ class Base:
     part: str
     points: list[tuple[str, int]]
     accepted: int
+    marked: int
 
 
 class Points:
@@ -74,17 +75,20 @@ class Points:
             assert done.status == KILLED and done.injected, f"the kill before the kill did not fire: {done}"
         trial = self.copy(folder)
         before = accepted(folder / "history")
+        marked = 0
+        if (trial / "relaybay.db").exists():
+            marked = checker.check(trial / "history", trial / "relaybay.db").marked_unanswered
         counted = self.play_well(part, trial, seed, count=CALLS)
-        done = accepted(trial / "history", alone=True) - accepted(folder / "history", alone=True)
+        acknowledged = accepted(trial / "history", alone=True) - accepted(folder / "history", alone=True)
         shutil.rmtree(trial)
         points = [(call, k) for call in CALLS for k in range(1, counted.get(call, 0) + 1)]
         assert counted.get("pwrite64", 0) > 50, f"the calls were not counted: {counted}"
         # Whoever has an answer has a commit that was put through to the disk before (page 80, Store).
         synced = counted.get("fdatasync", 0) + counted.get("fsync", 0)
-        assert synced >= done > 0, (
-            f"sync: {done} changes were acknowledged one after the other, and {synced} times synced"
+        assert synced >= acknowledged > 0, (
+            f"sync: {acknowledged} changes were acknowledged one after the other, and {synced} times synced"
         )
-        return Base(name, folder, seed, part, points, before)
+        return Base(name, folder, seed, part, points, before, marked)
 
     def die(self, base: Base, call: str, k: int) -> Path | None:
         """One death and the life after it: the folder that is left. None when the scenario was over before that call."""
@@ -107,7 +111,9 @@ class Points:
             return False
         told = folder / "history"
         self.run.hold(told, folder / "relaybay.db")
+        # What the base had is the base's, and every point has it.
         self.run.accepted += accepted(told) - base.accepted
+        self.run.counts["marked without an answer"] -= base.marked
         self.run.points += 1
         shutil.rmtree(folder)
         return True

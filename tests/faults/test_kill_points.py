@@ -41,6 +41,19 @@ def test_a_kill_at_any_write_or_sync_loses_nothing(name, campaign, folder) -> No
         run.counts["redrawn"] = redrawn
 
 
+@pytest.mark.spec("FLT-2", "FLT-11")
+def test_a_first_start_that_dies_at_any_sync_can_be_made_again(campaign, folder) -> None:
+    """The file is made with a journal that is rolled back, and only then has a log: what is left of that must not stand in
+    the way for ever.
+    """
+    with campaign("FLT-2") as run, Forks() as forks:
+        points = Points(run, forks, folder)
+        base = points.base("empty")
+        for call, most in (("fdatasync", 6), ("unlink", 2)):
+            for k in range(1, most + 1):
+                assert points.point(base, call, k)
+
+
 # -- the real server ----------------------------------------------------------------------------------------------
 
 #: One in this many points of the campaign is on the whole server, whose start alone takes a second.
