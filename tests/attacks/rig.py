@@ -189,17 +189,26 @@ class Product:
     # --- what is kept ---
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of every table."""
+        """Every row of every table, the schema's own and the database's numbers among them."""
         path = f"file:{self.home / 'data' / 'relaybay.db'}?mode=ro"
         with closing(sqlite3.connect(path, uri=True)) as database:
             database.execute("BEGIN")
             tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            asked = {name: f'SELECT * FROM "{name}"' for name in [*tables, "sqlite_schema"]}
+            asked |= {f"PRAGMA {name}": f"PRAGMA {name}" for name in ("user_version", "application_id")}
             # The names are the database's own.
-            return {name: database.execute(f'SELECT * FROM "{name}" ORDER BY 1').fetchall() for name in sorted(tables)}
+            return {name: sorted(database.execute(sql).fetchall(), key=repr) for name, sql in sorted(asked.items())}
+
+    def remembered(self) -> dict[str, Any]:
+        """What the server keeps in memory and writes only later, as the owner is shown it; and its keys."""
+        owner = Wire(self.home / "run" / "relaybay.sock", self.owner.headers)
+        sessions = owner.get("/api/v1/sessions").json
+        return {"sessions": sessions, "keys": [self.token, self.hook_key, self.owner_key]}
 
     def digest(self) -> str:
-        """A digest of the whole database: the same as long as nothing in it has changed."""
-        return hashlib.sha256(repr(self.rows()).encode("utf-8", "surrogatepass")).hexdigest()
+        """A digest of all that is kept: the same as long as nothing in it has changed."""
+        kept = repr((self.rows(), self.remembered()))
+        return hashlib.sha256(kept.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def meta(version: str = MODERN) -> dict[str, Any]:
