@@ -3,6 +3,9 @@
 Each function changes the product's modules as they are loaded. What must notice it stands in `test_plants.py`.
 """
 
+# What a plant puts in the place of something is by its nature of another kind.
+# mypy: disable-error-code="assignment,method-assign,arg-type,attr-defined"
+
 from __future__ import annotations
 
 import contextlib
@@ -32,7 +35,7 @@ def _remember_stores() -> None:
         opened(self, *args, **named)
         _stores.append(self)
 
-    Store.__init__ = opening  # type: ignore[method-assign]
+    Store.__init__ = opening
 
 
 def _soon(work: Callable[[Tx], Any]) -> None:
@@ -62,8 +65,8 @@ def acknowledged_before_the_commit() -> None:
             if each.error is not None:
                 each.unit.future.set_exception(each.error)
 
-    writer.Writer._one = one  # type: ignore[method-assign]
-    writer.Writer._tell = tell  # type: ignore[method-assign]
+    writer.Writer._one = one
+    writer.Writer._tell = tell
 
 
 def no_sync() -> None:
@@ -124,13 +127,13 @@ def event_after_the_commit() -> None:
         else:
             emit(tx, type_, **data)
 
-    Tx.emit = emitting  # type: ignore[method-assign]
+    Tx.emit = emitting
 
 
 def mark_taken_back_in_silence() -> None:
     """A hand-over that was not written loses its mark, and no event tells of it."""
     emit = Tx.emit
-    Tx.emit = lambda tx, type_, **data: None if type_ == "message.offered_again" else emit(tx, type_, **data)  # type: ignore[method-assign]
+    Tx.emit = lambda tx, type_, **data: None if type_ == "message.offered_again" else emit(tx, type_, **data)
 
 
 def refusal_not_undone() -> None:
@@ -138,7 +141,7 @@ def refusal_not_undone() -> None:
     harmless: the undoing is there for the day on which somebody writes first.
     """
     undone = Tx.finish
-    Tx.finish = lambda tx, _undo, result: undone(tx, lambda: None, result)  # type: ignore[method-assign]
+    Tx.finish = lambda tx, _undo, result: undone(tx, lambda: None, result)
     send = messages._send
 
     def sending(tx: Tx, relay: Any, who: Any, text: Any, said: Any) -> Outcome:
@@ -168,18 +171,18 @@ def spool_not_remembered() -> None:
 
 def newest_first() -> None:
     """Of what one answer carries the newest comes first."""
-    pack = handover.pack  # type: ignore[attr-defined]
+    pack = handover.pack
 
     def packed(*said: Any, **more: Any) -> Any:
         found = pack(*said, **more)
         return replace(found, chosen=found.chosen[::-1])
 
-    handover.pack = packed  # type: ignore[attr-defined]
+    handover.pack = packed
 
 
 def lock_not_taken() -> None:
     """The folder's lock is asked for and its answer not looked at."""
-    FileLock.acquire = lambda _self, *_args, **_more: None  # type: ignore[method-assign,assignment]
+    FileLock.acquire = lambda _self, *_args, **_more: None
 
 
 PLANTS: dict[str, Callable[[], None]] = {
