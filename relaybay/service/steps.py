@@ -32,7 +32,8 @@ def _counted(effect: str, before: Mail | CommentRow, now: int) -> dict[str, Any]
         case "mark:read_at":
             return {"read_us": now}
         case "mark_once:in_context_at":
-            return {"in_context_us": before.in_context_us or now}
+            # A Stop may show once more what was given up: what is seen is not missing any more.
+            return {"in_context_us": before.in_context_us or now, "reason_code": ""}
         case "count:stop_block":
             return {"stop_blocks": before.stop_blocks + 1}
         case "uncount:stop_block":

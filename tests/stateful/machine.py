@@ -137,6 +137,31 @@ class RelayMachine(RuleBasedStateMachine):
     def answer_not_written(self, which):
         self.w.not_written(which)
 
+    @rule(which=some, how=st.sampled_from(("shows", "shows", "shows it at once", "drops", "drops", "cuts")))
+    def client_takes_up(self, which, how):
+        self.w.take_up(which, how)
+
+    @rule(h=live_n, count=st.integers(1, 2))
+    def model_steps(self, h, count):
+        self.w.model_steps(h, count)
+
+    @rule()
+    def look_into_transcripts(self):
+        self.w.look_into_transcripts()
+
+    @rule()
+    def look_long_into_transcripts(self):
+        self.w.look_long()
+
+    @rule(h=live_n)
+    def never_reaches_a_context(self, h):
+        self.w.hook("PreToolUse", h, tool_name="Bash")
+        self.w.miss(h)
+
+    @rule(h=live_n)
+    def interrupted(self, h):
+        self.w.interrupt(h)
+
     @rule(
         h=hook_n,
         name=st.sampled_from(("SessionStart", "PreToolUse", "Stop", "SessionEnd", "UserPromptSubmit")),

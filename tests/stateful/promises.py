@@ -22,6 +22,8 @@ MARKER = "zq-private"
 _BODY = re.compile(r"^body: (.*)$", re.MULTILINE)
 _OPEN = ("sent", "delivered")
 _LIMIT = {"message": 1, "comment": 2}
+_REOFFERS = 2
+_NEW = {"state": "sent", "handover_id": "", "read_how": "", "reoffers": 0, "in_context_us": 0, "reason_code": ""}
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Given:
 
 @dataclass
 class Step:
-    """What one step said and handed over, and what it was refused for."""
+    """What one step said and handed over, and what it was refused for. `looked`: it looked into transcripts."""
 
     said: list[str] = field(default_factory=list)
     handed: list[HandOver] = field(default_factory=list)
@@ -54,6 +56,7 @@ class Step:
     refusal: Refusal | None = None
     own_id: str = ""
     several: bool = False
+    looked: bool = False
 
 
 class Promises:
@@ -65,6 +68,8 @@ class Promises:
         self.seen: set[str] = set()
         self.shown: Counter[tuple[str, int]] = Counter()
         self.turns: dict[str, Turn] = {}
+        # (hook id, public id) of what a client's transcript shows its model.
+        self.transcribed: set[tuple[str, str]] = set()
         # A text that no row ever held is a name that somebody mistyped, and refusals repeat it.
         self.known: set[str | None] = set()
 
@@ -198,7 +203,7 @@ class Promises:
     def _deliveries(self, after: Snapshot, step: Step) -> None:
         old = self.before.deliveries
         for key, row in after.deliveries.items():
-            was = old.get(key, {"state": "sent", "handover_id": "", "read_how": "", "recipient_id": None})
+            was = old.get(key, {**_NEW, "recipient_id": None})
             self._one(after, step, ("message", key), was, row)
             if was["state"] == "read":
                 assert (row["state"], row["read_how"]) == ("read", was["read_how"]), "DLV-7: the first mark stays"
@@ -210,7 +215,7 @@ class Promises:
     def _comments(self, after: Snapshot, step: Step) -> None:
         old = self.before.owner_comments
         for key, row in after.owner_comments.items():
-            was = old.get(key, {"state": "sent", "handover_id": "", "read_how": "", "delivered_to": None})
+            was = old.get(key, {**_NEW, "delivered_to": None})
             self._one(after, step, ("comment", key), was, row)
             if was["state"] == "read":
                 assert (row["state"], row["read_how"]) == ("read", was["read_how"]), "CMT-9: the first mark stays"
@@ -232,9 +237,42 @@ class Promises:
             reader = row["recipient_id"] if item[0] == "message" else after.bound[row["task_id"]]
             session = after.sessions.get(reader) if reader is not None else None
             other = session is None or session["hook_id"] != was["delivered_hook_id"]
-            assert undone or other, f"{item} waits again though its session is the same and its answer was written"
+            missed = self._missed(step, item, was, row)
+            assert undone or other or missed, f"{item} waits again though it is its session and its answer was written"
         if row["state"] in _OPEN:
             assert self.shown[item] <= row["stop_blocks"] <= _LIMIT[item[0]], f"INV-5: {item} counts its blocks wrong"
+
+        self._context(after, step, item, was, row)
+
+    def _context(
+        self, after: Snapshot, step: Step, item: tuple[str, int], was: dict[str, Any], row: dict[str, Any]
+    ) -> None:
+        """CTX: what is marked stands in a transcript, and what is said to be missing does not."""
+        missed = self._missed(step, item, was, row)
+        assert row["reoffers"] == was["reoffers"] + missed <= _REOFFERS, f"CTX-2: {item} was offered again too often"
+        shown = (was.get("delivered_hook_id", ""), self._public_id(after, item)) in self.transcribed
+        if missed or (row["reason_code"] == "not_in_context" != was["reason_code"]):
+            assert not shown, f"CTX-2: {item} stands in the transcript and counts as missing"
+        if row["reason_code"] == "not_in_context":
+            assert row["state"] == "delivered" and row["reoffers"] == _REOFFERS, "CTX-2: given up before its time"
+            assert not row["in_context_us"], "CTX-1: seen, and said to be missing"
+        if row["in_context_us"] and not was["in_context_us"]:
+            assert step.looked and shown, f"CTX-1: {item} counts as seen and stands in no transcript"
+            assert row["state"] == "delivered"
+        if was["in_context_us"] and row["state"] == was["state"]:
+            assert row["in_context_us"] == was["in_context_us"], "CTX-1: the mark stays, once"
+        assert not (row["in_context_us"] and row["state"] == "sent"), "CTX-1: in a context, and waits to be handed over"
+
+    @staticmethod
+    def _missed(step: Step, item: tuple[str, int], was: dict[str, Any], row: dict[str, Any]) -> bool:
+        """Whether this step found out that the item never reached a context (CTX-2)."""
+        return step.looked and row["state"] == "sent" and was["state"] == "delivered" and not was["in_context_us"]
+
+    @staticmethod
+    def _public_id(snapshot: Snapshot, item: tuple[str, int]) -> str:
+        if item[0] == "comment":
+            return str(snapshot.owner_comments[item[1]]["cid"])
+        return str(snapshot.messages[snapshot.deliveries[item[1]]["message_id"]]["mid"])
 
     def _links(self, after: Snapshot) -> None:
         held = [row["hook_id"] for row in after.tables["session"] if row["hook_id"]]

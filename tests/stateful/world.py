@@ -29,11 +29,12 @@ from relaybay.service.handover import HandOver
 from relaybay.service.hooks import HookAnswer
 from relaybay.service.relay import Relay, open_relay
 from relaybay.store import tasks as stored_tasks
+from relaybay.transcript import Transcripts
 from tests.stateful import snapshot
 from tests.stateful.calls import Sent
-from tests.stateful.cards import Cards
 from tests.stateful.promises import MARKER, Given, Promises, Step
 from tests.stateful.scenery import FOLDERS, FOREIGN, HOOKS, PROJECT, SECOND, START
+from tests.stateful.transcribed import Transcribed
 
 _TABLES = (
     "comment_given", "comment", "delivery", "message", "step", "attachment", "task", "project", "alias", "session",
@@ -59,10 +60,11 @@ class Machinery:
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="relaybay-", dir=base))
         self.now = START
+        self.transcripts = Transcripts((self.folder / "claude",))
         self.relay = self._open()
 
     def _open(self) -> Relay:
-        return open_relay(self.folder / "relaybay.db", lambda: self.now)
+        return open_relay(self.folder / "relaybay.db", lambda: self.now, self.transcripts)
 
     def empty(self) -> None:
         def wipe(tx: Any) -> None:
@@ -73,6 +75,8 @@ class Machinery:
         self.now = START
         for part in (self.relay.presence, self.relay.mailbox, self.relay.waits):
             part.__init__()  # type: ignore[misc]
+        self.relay.contexts.__init__(self.transcripts)  # type: ignore[misc]
+        shutil.rmtree(self.folder / "claude", ignore_errors=True)
 
     def reopen(self, *, kill: bool) -> None:
         if kill:
@@ -86,7 +90,7 @@ class Machinery:
         shutil.rmtree(self.folder)
 
 
-class World(Cards):
+class World(Transcribed):
     """One world from its beginning to its end. `h` is always a number of `HOOKS`, `s` one of the rows there are."""
 
     def __init__(self, machinery: Machinery) -> None:
@@ -100,6 +104,7 @@ class World(Cards):
         self.uses = 0
         self.steps = 0
         self.begin_waiting()
+        self.begin_transcripts()
         self.log = _Log()
         logging.getLogger("relaybay").addHandler(self.log)
         self.while_asking: Callable[[], None] | None = None
@@ -160,6 +165,7 @@ class World(Cards):
 
     def event(self, name: str, h: int, *, ago: float = 0, process: bool = False, **more: Any) -> HookEvent:
         more.setdefault("cwd", FOLDERS[h % 2])
+        more.setdefault("transcript_path", self.transcript_path(h))
         more.setdefault("client", "codex" if HOOKS[h] == FOREIGN else "claude-code")
         if process:
             more["process"] = self.process(h)
