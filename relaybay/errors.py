@@ -49,7 +49,9 @@ class StoreReadOnly(StoreError):  # noqa: N818
 
 
 class StoreDamaged(StoreError):  # noqa: N818
-    """The database has not what was acknowledged from it: it, or its log, is cut, lost or another's."""
+    """The database has not what was acknowledged from it: it, or its log, is cut, lost or another's; or a call met
+    values in it that nothing can have written.
+    """
 
 
 class StoreNewer(StoreError):  # noqa: N818

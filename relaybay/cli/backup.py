@@ -106,10 +106,10 @@ def check_backup(path: Path) -> int:
         what = f"schema {schema}, this program knows {len(STEPS)}"
         raise failure("cli.schema_newer", exits.CONFIG, what=what)
     found = sqlite.problems(path)
-    if found:
-        raise failure("cli.backup_damaged", exits.BAD_INPUT, path=path, what="; ".join(found[:3]))
-    if schema is None:
+    if schema is None and found in ([], [sqlite.FOREIGN]):
         raise failure("cli.not_a_backup", exits.BAD_INPUT, path=path)
+    if found or schema is None:
+        raise failure("cli.backup_damaged", exits.BAD_INPUT, path=path, what="; ".join(found[:3]))
     return schema
 
 

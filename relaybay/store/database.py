@@ -10,6 +10,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 from pony.orm import Database, db_session
 
-from relaybay.errors import StoreDamaged, StoreLocked, StoreNewer, StoreUnavailable
+from relaybay.errors import StoreDamaged, StoreLocked, StoreNewer, StoreReadOnly, StoreUnavailable
 from relaybay.specs import limit
 from relaybay.store import entities, migrations, seals, sqlite
 from relaybay.store.mark import Mark, file_of, kept, newest, promised
@@ -26,6 +27,9 @@ from relaybay.store.transaction import Tx
 from relaybay.store.writer import Lane, Unit, Writer
 
 T = TypeVar("T")
+#: What code runs into that was given values which nothing can have written. Then the file is looked at.
+_ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_LOOK_SECONDS = 60.0
 log = logging.getLogger(__name__)
 
 
@@ -61,6 +65,7 @@ class Store:
         self._opened_lock = threading.Lock()
         self._take_folder()
         self._mark = Mark(self.path)
+        self._looked = (float("-inf"), "")
         try:
             self.db: Database = entities.define()
             self.db.on_connect(provider="sqlite")(lambda _db, connection: sqlite.prepare(connection))
@@ -91,6 +96,9 @@ class Store:
             self.db.generate_mapping(create_tables=False, check_tables=True)
         except OSError as error:
             raise sqlite.named_file_error(error) from error
+        except UnicodeDecodeError as error:
+            # What SQLite quotes of the schema in its message is no text any more.
+            raise StoreUnavailable(f"the database is damaged: {error}") from error
         except Exception as error:
             named = sqlite.named(error)
             if named is None:
@@ -109,12 +117,17 @@ class Store:
         there = self.path.exists() and self.path.stat().st_size > 0
         if promise is not None and not there:
             raise StoreDamaged(str(file_of(self.path)))
+        if sqlite.orphaned(self.path):
+            raise StoreUnavailable(sqlite.ORPHANED)
         sqlite.make_private(self.path)
-        if promise is None:
+        if not there:
             return
         connection = sqlite.reader(self.path)
         try:
-            if not kept(connection, promise):
+            fault = sqlite.schema_fault(connection)
+            if fault:
+                raise StoreUnavailable(fault)
+            if promise is not None and not kept(connection, promise):
                 raise StoreDamaged(str(file_of(self.path)))
         finally:
             connection.close()
@@ -158,8 +171,30 @@ class Store:
         Cancelled before the writer took it up, the use case is left out; afterwards it can't be cancelled any more.
         """
         future: Future[T] = Future()
-        self._writer.put(Unit(work, lane, future))
+        self._writer.put(Unit(self._telling(work), lane, future))
         return future
+
+    def _telling(self, work: Callable[[Tx], T]) -> Callable[[Tx], T]:
+        """The same work. A fault in it that a damaged file explains is told as that, and is none of ours (FLT-8)."""
+
+        def told(tx: Tx) -> T:
+            try:
+                return work(tx)
+            except _ODD as error:
+                damage = self._damage()
+                if not damage:
+                    raise
+                raise StoreDamaged(damage) from error
+
+        return told
+
+    def _damage(self) -> str:
+        """What is wrong with the file, empty when nothing is. A look takes a while: its answer is kept."""
+        at, said = self._looked
+        if time.monotonic() - at > _LOOK_SECONDS:
+            said = "; ".join(sqlite.problems(self.path)[:3])
+            self._looked = (time.monotonic(), said)
+        return said
 
     def write(self, work: Callable[[Tx], T], lane: Lane = "sql") -> T:
         """As `submit`, and waits."""
@@ -191,10 +226,16 @@ class Store:
         connection, pool = self._connection(), self.db.provider.pool
         # Pony takes a thread's connection out of its pool. With this one in there its queries see the same snapshot.
         pool.con, pool.pid = connection, os.getpid()
-        connection.execute("BEGIN")
         try:
+            connection.execute("BEGIN")
             with db_session:
-                return work(Tx(connection, self._clock(), model=self.db))
+                return self._telling(work)(Tx(connection, self._clock(), model=self.db))
+        except Exception as error:
+            # A damaged file is found by whoever reads it first, and must not look like a fault of ours (FLT-8).
+            named = sqlite.named(error)
+            if named is None or isinstance(named, StoreReadOnly):
+                raise  # A query that writes is a fault of ours.
+            raise named from error
         finally:
             if pool.con is not connection:
                 # After an error of the database Pony has closed it.

@@ -3,7 +3,8 @@
 A log that was cut, lost or damaged looks to SQLite like a shorter one, and a file of no bytes like a new database: what
 was acknowledged would be gone without a word. The mark is written after a commit is on the disk and is itself not
 synced, so a crash can leave it behind the database and never ahead of it. A database that has not what its mark names
-is therefore not the one that gave the promises, and is not opened (FLT-8). `restore` takes the mark away.
+is therefore not the one that gave the promises, and is not opened (FLT-8). `restore` takes the mark away. What no event
+tells is not in the mark: what is remembered of calls and of spooled ids, when somebody was last seen.
 """
 
 from __future__ import annotations

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
 import stat
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from relaybay.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from relaybay.store import seals
+from relaybay.store import migrations, seals
 
 #: The DDL's words (`migrations/`): an INTEGER PRIMARY KEY is 64 bits; AUTOINCREMENT keeps a deleted row's key
 #: (a session's public `S-12`) from ever being used again.
 WORDS = {"key": "INTEGER PRIMARY KEY AUTOINCREMENT", "big": "INTEGER"}
 
 BUSY_MS = 5_000
+ORPHANED = "the database is empty or gone, and its log is there"
+#: What is wrong with a database that is no database of relaybay.
+FOREIGN = "it has tables, and no schema_version"
 #: WAL with FULL: an acknowledgement is given only when the commit is on disk (page 80, Store).
 PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON")
 
@@ -41,8 +46,17 @@ def prepare(connection: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
+def orphaned(path: Path) -> bool:
+    """Whether a log stands there and its database is empty or gone: what was acknowledged may be in the log alone."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0)
+
+
 def _read_only(path: Path) -> str:
     """The URI of a file that is only read; a path may hold any character."""
+    if orphaned(path):
+        # SQLite removes a log that stands beside an empty file, even when it may only read (measured).
+        raise sqlite3.DatabaseError(ORPHANED)
     return f"{path.absolute().as_uri()}?mode=ro"
 
 
@@ -143,6 +157,51 @@ def _seal(copy: sqlite3.Connection) -> None:
         copy.execute(f"INSERT INTO {seals.COPY_SEAL} VALUES (?)", (seals.content(copy.execute),))  # noqa: S608
 
 
+@cache
+def _schema_made(steps: tuple[tuple[str, ...], ...]) -> frozenset[tuple[str, str, str]]:
+    """What these migrations make of an empty database, as SQLite keeps it."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
+        for step in steps:
+            for statement in step:
+                connection.execute(statement.format(**WORDS))
+        return _schema_kept(connection)
+    finally:
+        connection.close()
+
+
+def _schema_kept(connection: Any) -> frozenset[tuple[str, str, str]]:
+    """The tables and indexes of a file, each with its statement; a copy's seal and SQLite's own apart."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return frozenset(
+        (str(kind), str(name), re.sub(r"\s+", " ", str(sql)))
+        for kind, name, sql in rows
+        if name != seals.COPY_SEAL and not str(name).startswith("sqlite_")
+    )
+
+
+def schema_fault(connection: Any) -> str:
+    """What is wrong with a file's schema: nothing, when it is empty, a newer program's, or as the migrations made it. A
+    letter that changed in there is seen by no check of SQLite's, and changes what every row means (FLT-8).
+    """
+    kept = _schema_kept(connection)
+    if not kept:
+        return ""
+    if not any(name == "schema_version" for _, name, _ in kept):
+        return FOREIGN
+    if not kept & _schema_made(()):
+        return "the schema is not the one that was made, in: schema_version"
+    found = connection.execute("SELECT version FROM schema_version").fetchall()
+    if len(found) != 1 or type(found[0][0]) is not int or found[0][0] < 0:
+        return "schema_version is not one number"
+    version = found[0][0]
+    if version > len(migrations.STEPS):
+        return ""
+    differing = sorted({name for _, name, _ in kept ^ _schema_made(migrations.STEPS[:version])})
+    return f"the schema is not the one that was made, in: {', '.join(differing[:5])}" if differing else ""
+
+
 def problems(path: Path) -> list[str]:
     """What is wrong with a file, by SQLite's own check and by the seals (`seals.py`); an empty list when nothing."""
     try:
@@ -151,10 +210,12 @@ def problems(path: Path) -> list[str]:
         try:
             rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
             rows += [f"foreign key of {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
-            rows += seals.problems(connection.execute)
+            fault = schema_fault(connection)
+            rows += [fault] if fault else seals.problems(connection.execute)
         finally:
             connection.close()
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        # The second is SQLite's own message, which quotes what is no text any more.
         return [str(error)]
     return [row for row in rows if row != "ok"]
 

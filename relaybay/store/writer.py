@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pony.orm import Database, commit, db_session, rollback
 
-from relaybay.errors import StoreError, StoreUnavailable
+from relaybay.errors import StoreDamaged, StoreError, StoreUnavailable
 from relaybay.specs import limit
 from relaybay.store import sqlite
 from relaybay.store.transaction import Tx
@@ -136,6 +136,9 @@ class Writer:
         """One unit of a group. What the store itself is in trouble with is raised, and ends the group."""
         try:
             result = self._run_alone(unit, tx) if unit.lane == "orm" else _run_saved(unit, tx)
+        except StoreDamaged as error:
+            # What this unit met in the file; the others of its group may not have.
+            return _Done(unit, tx, error=error)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - it is handed to the caller, whose unit it was.

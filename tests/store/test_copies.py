@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from relaybay.errors import StoreUnavailable
 from relaybay.store import migrations, sqlite
 from tests.store.conftest import event, kinds, on_disk, open_store
 
@@ -60,6 +61,23 @@ def test_what_is_no_database_is_told_or_empty(tmp_path, content) -> None:
     assert sqlite.problems(path) or content in (b"", b"SQLite format 3\0")
     with pytest.raises((sqlite3.Error, TypeError)):
         sqlite.schema_of(path)
+
+
+@pytest.mark.spec("FLT-8")
+def test_a_log_beside_an_empty_file_is_left_alone(store, tmp_path) -> None:
+    store.write(event)
+    other = tmp_path / "other"
+    other.mkdir()
+    log = other / "relaybay.db-wal"
+    log.write_bytes((tmp_path / "relaybay.db-wal").read_bytes())
+    for make in (lambda: None, (other / "relaybay.db").touch):
+        make()
+        assert sqlite.problems(other / "relaybay.db") == [sqlite.ORPHANED]
+        with pytest.raises(StoreUnavailable, match="log"):
+            open_store(other)
+        with pytest.raises(sqlite3.DatabaseError):
+            sqlite.back_up(other / "relaybay.db", tmp_path / "copy.db")
+        assert log.read_bytes() == (tmp_path / "relaybay.db-wal").read_bytes()
 
 
 def test_a_file_that_is_not_there_is_a_problem_and_is_not_made(tmp_path) -> None:
