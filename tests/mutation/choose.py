@@ -1,0 +1,143 @@
+"""Which tests are run over a mutant, and in which order."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from types import CodeType
+
+from tests.mutation.edits import Mutant
+from tests.mutation.mutants import FOLDERS, tree_of
+from tests.mutation.put_in import Functions
+from tests.mutation.recording import Map, Pair
+
+CPU_SECONDS_MAX = 5.0
+"""So much of recorded time, which tracing doubles, is run over one mutant at most; the likeliest tests come first."""
+_STARTED = 0.03
+"""What a test costs besides: a quick one is not ten times better than one that is slower by a hundredth of a second."""
+
+
+class Chooser:
+    """Picks tests out of the map; learns which tests notice changes of which function."""
+
+    def __init__(self, recorded: Map) -> None:
+        self.map = recorded
+        self._noticed: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
+        self._by_pair: dict[Pair, set[str]] = defaultdict(set)
+        for name, test in recorded.tests.items():
+            if test.outcome != "passed":
+                continue
+            for file, lines in test.lines.items():
+                for line in lines:
+                    self._by_line[file, line].add(name)
+            for pair in test.pairs:
+                self._by_pair[pair].add(name)
+
+    def learn(self, mutant: Mutant, test: str) -> None:
+        self._noticed[mutant.file, mutant.where][test] += 1
+        self._noticed[mutant.file, ""][test] += 1
+
+    def of_lines(self, file: str, first: int, last: int) -> set[str]:
+        found: set[str] = set()
+        for line in range(first, last + 1):
+            found |= self._by_line.get((file, line), set())
+        return found
+
+    def of_pairs(self, pairs: Iterable[Pair]) -> set[str]:
+        return {test for pair in pairs for test in self._by_pair.get(pair, ())}
+
+    def of_machines(self, names: Collection[str]) -> set[str]:
+        return {test for pair, tests in self._by_pair.items() if pair[0] in names for test in tests}
+
+    def in_order(self, mutant: Mutant, tests: Collection[str]) -> list[str]:
+        """Those first that noticed the most changes close by for their time, then the quick ones, up to a sum of seconds."""
+        near, around = self._noticed[mutant.file, mutant.where], self._noticed[mutant.file, ""]
+
+        def worth(test: str) -> float:
+            return (10 * near[test] + around[test] + 0.1) / (self.map.tests[test].cpu + _STARTED)
+
+        ordered = sorted(tests, key=lambda test: (-worth(test), test))
+        chosen: list[str] = []
+        seconds = 0.0
+        for test in ordered:
+            seconds += self.map.tests[test].cpu
+            if chosen and seconds > CPU_SECONDS_MAX:
+                break
+            chosen.append(test)
+        return chosen
+
+
+class Readers:
+    """For what a module binds: the functions of the core that read it, themselves or through other bound values."""
+
+    def __init__(self, known: Functions) -> None:
+        self._functions: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
+        self._tests: dict[str, set[str]] = defaultdict(set)
+        for (file, _, _), objects in known.items():
+            for function in objects:
+                code = function.__code__
+                for name in set(_names(code)):
+                    if file.startswith(FOLDERS):
+                        lines = [line for _, _, line in code.co_lines() if line]
+                        self._functions[name].add((file, min(lines), max(lines)))
+                    elif file.startswith("tests/"):
+                        self._tests[name].add(file)
+
+    def tests(self, mutant: Mutant, chooser: Chooser, files: Iterable[str]) -> set[str]:
+        """Tests that run a function which reads what the mutant's statement binds, or that read it themselves."""
+        names = _closure(mutant, files)
+        found: set[str] = set()
+        for file, name in names:
+            private = name.startswith("_")
+            for at, first, last in self._functions.get(name, ()):
+                if at == file or not private:
+                    found |= chooser.of_lines(at, first, last)
+            readers = self._tests.get(name, set())
+            found |= {t for t in chooser.map.tests if t.partition("::")[0] in readers and chooser.map.tests[t].lines}
+        return {t for t in found if chooser.map.tests[t].outcome == "passed"}
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _closure(mutant: Mutant, files: Iterable[str]) -> set[tuple[str, str]]:
+    """The names bound by the mutant's statement, and all that module-level statements make of them."""
+    reached = {(mutant.file, name) for name in mutant.names}
+    if mutant.outer is not None or not mutant.names:
+        reached.add((mutant.file, mutant.where.partition(".")[0]))
+    while True:
+        more = {
+            (file, bound)
+            for file in files
+            for uses, binds in _statements(file)
+            if any(name in uses and (at == file or not name.startswith("_")) for at, name in reached)
+            for bound in binds
+        } - reached
+        if not more:
+            return reached
+        reached |= more
+
+
+_KNOWN: dict[str, list[tuple[frozenset[str], tuple[str, ...]]]] = {}
+
+
+def _statements(file: str) -> list[tuple[frozenset[str], tuple[str, ...]]]:
+    """What each module-level statement reads and binds; a function reads nothing while it is only defined."""
+    if file not in _KNOWN:
+        found = []
+        for node in tree_of(file).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import | ast.ImportFrom):
+                continue
+            loads = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            loads |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+            stores = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+            binds = (node.name,) if isinstance(node, ast.ClassDef) else tuple(stores)
+            found.append((frozenset(loads), binds))
+        _KNOWN[file] = found
+    return _KNOWN[file]

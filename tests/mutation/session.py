@@ -1,0 +1,344 @@
+"""The pytest session that runs tests over mutants: records the map, then serves one child after the other.
+
+There are two kinds of children. Most mutants are put into a process in which all tests are collected. One that only
+shows while its module is loaded gets a process in which nothing of the project is loaded yet.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mutation import children, mutants, put_in
+from tests.mutation.anew import collected, load_changed
+from tests.mutation.choose import Chooser, Readers
+from tests.mutation.edits import Edit, Mutant
+from tests.mutation.imports import reaches_the_core
+from tests.mutation.recording import Map, TestMap, Tracer, asked_pairs, digest
+
+TESTS = ("tests/unit", "tests/store", "tests/ui", "tests/scenarios", "tests/stateful", "tests/explore")
+_EACH_RUN = "tests/mutation/each_directed_run.py"
+"""Quick tests in one process. Those that start servers or clients are slow, and what they run can't be changed here."""
+TOO_LONG = (
+    "tests/stateful/test_directed.py::test_every_pair_is_asked_by_the_running_code",
+    "tests/stateful/test_random_walks.py::test_the_promises_hold_after_every_step",
+    "tests/explore/test_explore.py::test_no_reachable_state_breaks_a_promise[three sessions, two messages, links]",
+    "tests/explore/test_explore.py::test_no_reachable_state_breaks_a_promise[two sessions, claims, replays, marks]",
+    "tests/explore/test_explore.py::test_no_reachable_state_breaks_a_promise[a message, a comment, turns, waits, replays]",
+    "tests/explore/test_explore.py::test_no_reachable_state_breaks_a_promise[two sessions, two messages, turns]",
+    "tests/unit/test_service_hooks_memory.py::test_memory_and_transaction_come_to_the_same",
+    "tests/unit/test_text.py::test_every_scalar_alone_is_one_line_and_comes_back",
+)
+"""Each takes ten seconds and more, which no mutant is worth. What takes that long and is not listed is told of."""
+RECORDED_CPU_MAX = 10.0
+_LIBRARIES = ("sanic", "pydantic", "pony.orm", "statemachine", "hypothesis.stateful", "jinja2", "tomlkit", "filelock")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one mutant. `how`: `failed`, `timed out`, `does not load`, `died`, `survived` or `no test`."""
+
+    how: str
+    test: str = ""
+    ran: tuple[str, ...] = ()
+    cpu: float = 0.0
+    path: str = ""
+
+    @property
+    def caught(self) -> bool:
+        return self.how not in ("survived", "no test")
+
+
+class _Reports:
+    """Hears in a child how tests end."""
+
+    def __init__(self) -> None:
+        self.failed = ""
+        self.outcomes: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed = report.nodeid
+        self.outcomes.add(report.outcome)
+
+
+class Mutation:
+    """The plugin. `chosen` are the mutants; `verdicts` has one for each when the session is over."""
+
+    def __init__(self, chosen: Sequence[Mutant], jobs: int, say: Callable[[str], None]) -> None:
+        self.chosen, self.jobs, self.say = chosen, jobs, say
+        self.verdicts: dict[int, Verdict] = {}
+        self.unusable: dict[str, str] = {}
+        self.broken: list[str] = []
+        self.tests = 0
+        self._told = 0
+        self._caught = 0
+
+    def pytest_collection(self, session: pytest.Session) -> bool:
+        """In place of collecting: nothing of the project is loaded yet."""
+        self.session = session
+        session.config.pluginmanager.unregister(name="terminalreporter")
+        _quick_examples()
+        for name in _LIBRARIES:
+            importlib.import_module(name)
+        self.folder = Path(tempfile.mkdtemp(prefix="mutation-", dir=_quick_disk()))
+        try:
+            later = self._all_loaded_child()
+            gc.freeze()
+            self._run(later, lambda at: self._anew(at, later[at]), None)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return True
+
+    # -- a process with everything loaded ------------------------------------------------------------------------
+
+    def _all_loaded_child(self) -> dict[int, list[str]]:
+        """Serves what can be put in, in a child that loads everything. Gives what is left, with its tests."""
+        answer = self.folder / "all-loaded"
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                answer.write_bytes(pickle.dumps(self._all_loaded()))
+                code = 0
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+            finally:
+                sys.stdout.flush()
+                os._exit(code)
+        _, status = os.waitpid(pid, 0)
+        if status:
+            raise children.ChildFailedError("the process with everything loaded failed")
+        later: dict[int, list[str]]
+        self.verdicts, self.unusable, self.broken, self.tests, later = pickle.loads(answer.read_bytes())
+        self._told, self._caught = len(self.verdicts), sum(v.caught for v in self.verdicts.values())
+        return later
+
+    def _all_loaded(self) -> Any:
+        tracer = Tracer()
+        tracer.on()
+        self.session.perform_collect([str(mutants.ROOT / path) for path in (*TESTS, _EACH_RUN)])
+        loading = tracer.off()
+        core = {file: reaches_the_core(file) for file in {i.nodeid.partition("::")[0] for i in self.session.items}}
+        self.items = {
+            item.nodeid: item
+            for item in self.session.items
+            if core[item.nodeid.partition("::")[0]] and item.nodeid not in TOO_LONG
+        }
+        self._warm()
+        self.loaded = put_in.Loaded()
+        recorded = self._recorded(loading)
+        self.unusable = {
+            name: t.outcome for name, t in recorded.tests.items() if t.outcome not in ("passed", "skipped")
+        }
+        self.chooser = Chooser(recorded)
+        readers = Readers(self.loaded.functions)
+        in_place: dict[int, str] = {}
+        later: dict[int, list[str]] = {}
+        for at, mutant in enumerate(self.chosen):
+            way = self._way(mutant)
+            if way:
+                in_place[at] = way
+            else:
+                tests = readers.tests(mutant, self.chooser, mutants.files())
+                tests |= self.chooser.of_lines(mutant.file, *mutant.lines) if mutant.outer else set()
+                later[at] = self.chooser.in_order(mutant, tests)
+        self._controls(in_place)
+        self._run(in_place, lambda at: self._put_in(self.chosen[at], in_place[at]), self._learn)
+        used = sum(1 for t in recorded.tests.values() if t.outcome == "passed" and t.lines)
+        return self.verdicts, self.unusable, self.broken, used, later
+
+    def _warm(self) -> None:
+        """Runs one test of each module, so that not every child has to load and work out the same for the libraries."""
+        put_back = put_in.kept_values()
+        firsts = {name.partition("::")[0]: item for name, item in reversed(self.items.items())}
+        _own_folder(self.session.config, self.folder)
+        for item in firsts.values():
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        put_back()
+        left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+        assert not left, f"threads that no child would have: {left}"
+
+    def _way(self, mutant: Mutant) -> str:
+        """How a mutant is put in; empty when its module has to be loaded anew."""
+        loading = self.chooser.map.loading.get(mutant.file, frozenset())
+        at_loading = mutant.outer is None or not loading.isdisjoint(range(mutant.lines[0], mutant.lines[1] + 1))
+        if not at_loading and mutant.outer and (mutant.file, *mutant.outer) in self.loaded.functions:
+            return "body"
+        return "machine" if at_loading and mutant.file in _machines() else ""
+
+    def _controls(self, in_place: Mapping[int, str]) -> None:
+        """Unchanged code, put in as a changed one is: all has to pass, or a verdict would say nothing."""
+        firsts: dict[tuple[str, str], Mutant] = {}
+        for at, way in in_place.items():
+            mutant = self.chosen[at]
+            tree = mutants.tree_of(mutant.file)
+            firsts.setdefault((mutant.file, way), replace(mutant, edit=Edit(tree, "body", None, tree.body)))
+
+        def done(key: tuple[str, str], ended: children.Ended) -> None:
+            if ended.answer is None or ended.answer.how != "survived":
+                self.broken.append(f"{key[0]}, {key[1]}: {ended.answer}")
+
+        children.run(firsts, lambda key: self._put_in(firsts[key], key[1]), done, jobs=self.jobs, folder=self.folder)
+
+    def _put_in(self, mutant: Mutant, way: str) -> Verdict:
+        if way == "body":
+            put_in.body(mutant, self.loaded)
+            tests = self.chooser.of_lines(mutant.file, *mutant.lines)
+        else:
+            try:
+                pairs = put_in.machine(mutant, self.loaded)
+            except Exception as error:
+                return Verdict("does not load", type(error).__name__)
+            tests = (
+                self.chooser.of_machines([_machines()[mutant.file]]) if pairs is None else self.chooser.of_pairs(pairs)
+            )
+        return self._over([self.items[name] for name in self.chooser.in_order(mutant, tests)], self.chooser.map)
+
+    def _learn(self, at: int, verdict: Verdict) -> None:
+        if verdict.test in self.items:
+            self.chooser.learn(self.chosen[at], verdict.test)
+
+    def _over(self, items: Sequence[pytest.Item], recorded: Map | None) -> Verdict:
+        """Runs tests until one fails."""
+        reports = _Reports()
+        self.session.config.pluginmanager.register(reports)
+        progress = self.folder / f"test-of-{os.getpid()}"
+        _own_folder(self.session.config, self.folder)
+        for at, item in enumerate(items):
+            known = recorded.tests.get(item.nodeid) if recorded else None
+            children.bound(known.cpu if known else 1.0, known.wall if known else 1.0)
+            progress.write_text(item.nodeid)
+            following = items[at + 1] if at + 1 < len(items) else None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if reports.failed:
+                return Verdict("failed", reports.failed)
+        ran = tuple(item.nodeid for item in items)
+        return Verdict("survived" if ran else "no test", ran=ran)
+
+    # -- a process with nothing loaded ---------------------------------------------------------------------------
+
+    def _anew(self, at: int, tests: Sequence[str]) -> Verdict:
+        mutant = self.chosen[at]
+        load_changed(mutant)
+        ran: tuple[str, ...] = ()
+        for part in _by_modules(tests):
+            children.bound(20.0, 20.0)
+            items = collected(self.session, part)
+            if items is None:
+                return Verdict("does not load")
+            verdict = self._over(items, None)
+            if verdict.caught:
+                return verdict
+            ran += verdict.ran
+        return Verdict("survived" if ran else "no test", ran=ran)
+
+    # -- both ----------------------------------------------------------------------------------------------------
+
+    def _run(
+        self, tasks: Iterable[int], work: Callable[[int], Verdict], learn: Callable[[int, Verdict], None] | None
+    ) -> None:
+        def done(at: int, ended: children.Ended) -> None:
+            verdict = ended.answer or Verdict("timed out" if ended.timed_out else "died")
+            verdict = replace(verdict, cpu=ended.cpu)
+            self.verdicts[at] = verdict
+            if learn is not None:
+                learn(at, verdict)
+            self._told += 1
+            self._caught += verdict.caught
+            if self._told % 100 == 0:
+                self.say(f"{self._told} of {len(self.chosen)} mutants, {self._caught} caught")
+
+        children.run(tasks, work, done, jobs=self.jobs, folder=self.folder)
+
+    def _recorded(self, loading: dict[str, frozenset[int]]) -> Map:
+        kept = mutants.ROOT / ".pytest_cache" / "relaybay-mutation" / digest()
+        if kept.is_file():
+            known: Map = pickle.loads(kept.read_bytes())
+            if known.tests.keys() == self.items.keys():
+                return known
+        recorded = Map(loading, {})
+        began = time.monotonic()
+
+        def done(name: str, ended: children.Ended) -> None:
+            recorded.tests[name] = ended.answer or TestMap(outcome="too long" if ended.timed_out else "died")
+            if len(recorded.tests) % 200 == 0:
+                self.say(f"recorded {len(recorded.tests)} of {len(self.items)} tests")
+
+        children.run(self.items, self._record, done, jobs=self.jobs, folder=self.folder)
+        self.say(f"recorded {len(recorded.tests)} tests in {time.monotonic() - began:.0f} s")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        for old in kept.parent.iterdir():
+            old.unlink()
+        kept.write_bytes(pickle.dumps(recorded))
+        return recorded
+
+    def _record(self, name: str) -> TestMap:
+        item, reports, tracer = self.items[name], _Reports(), Tracer()
+        self.session.config.pluginmanager.register(reports)
+        _own_folder(self.session.config, self.folder)
+        self.loaded.forget()
+        children.bound(RECORDED_CPU_MAX / children.CPU_TIMES, 2.0)
+        pairs = asked_pairs()
+        cpu, wall = time.process_time(), time.monotonic()
+        tracer.on()
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        lines = tracer.off()
+        outcome = "failed" if reports.failed else "skipped" if "skipped" in reports.outcomes else "passed"
+        return TestMap(lines, frozenset(pairs), time.process_time() - cpu, time.monotonic() - wall, outcome)
+
+
+def _machines() -> dict[str, str]:
+    """Files that hold one machine, and the name of its class."""
+    stems = {file: Path(file).stem for file in mutants.files() if file.startswith("relaybay/machines/")}
+    return {file: stem.capitalize() for file, stem in stems.items() if stem not in ("base", "__init__")}
+
+
+def _by_modules(tests: Sequence[str], first: int = 3) -> list[list[str]]:
+    """The tests of the first few modules, then all others: loading a module of tests takes time, too."""
+    modules = list(dict.fromkeys(name.partition("::")[0] for name in tests))[:first]
+    early = [name for name in tests if name.partition("::")[0] in modules]
+    rest = [name for name in tests if name.partition("::")[0] not in modules]
+    return [part for part in (early, rest) if part]
+
+
+def _own_folder(config: pytest.Config, within: Path) -> None:
+    """`tmp_path` in a folder that no other child looks into."""
+    folder = within / f"tests-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    factory = config._tmp_path_factory  # type: ignore[attr-defined]
+    factory._basetemp = folder
+
+
+def _quick_examples() -> None:
+    """Hypothesis draws the same examples each time, and a counter-example is not made smaller: it only counts."""
+    # Here, since pytest wants to load its plugins by itself, and Hypothesis has one.
+    from hypothesis import Phase, settings
+
+    quick = settings(
+        settings.get_profile("quick"),
+        derandomize=True,
+        database=None,
+        phases=(Phase.explicit, Phase.generate),
+        report_multiple_bugs=False,
+    )
+    settings.register_profile("mutation", quick)
+    settings.load_profile("mutation")
+
+
+def _quick_disk() -> str | None:
+    shared = Path("/dev/shm")
+    return str(shared) if shared.is_dir() and os.access(shared, os.W_OK) else None
