@@ -63,7 +63,7 @@ def session_page(tx: Tx, relay: Relay, *, ref: str) -> Outcome:
                 {"key": t.task_key, "title": literal(t.title), "status": t.status} for t in tasks.bound_to(tx, row.id)
             ],
             "messages": [message(tx, relay, mail, row) for mail in recent],
-            "timeline": happened(_timeline(tx, row)),
+            "timeline": happened(events.about(tx, "session", row.ref, TIMELINE_MAX)),
         }
     )
 
@@ -84,15 +84,6 @@ def _details(tx: Tx, relay: Relay, row: SessionRow) -> dict[str, Any]:
     if holder is not None:
         details["moved_to"] = session_view(holder)
     return details
-
-
-def _timeline(tx: Tx, row: SessionRow) -> list[tuple[int, str, int, dict[str, Any]]]:
-    found = {
-        event[0]: event
-        for member in ("session", "from_ref", "to_ref")
-        for event in events.about(tx, member, row.ref, TIMELINE_MAX)
-    }
-    return [found[key] for key in sorted(found, reverse=True)[:TIMELINE_MAX]]
 
 
 class _Facts:

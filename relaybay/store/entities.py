@@ -105,6 +105,8 @@ def _rows(db: Any) -> None:
         process_ns = Optional(str, **_TEXT)
         process_host = Optional(str, **_TEXT)
         process_entry = Optional(str, **_TEXT)
+        asks = Optional(str, **_TEXT)
+        asks_since_us = Required(int, default=0, **_BIG)
         aliases = Set("Alias")
         tasks = Set("Task")
 
@@ -247,6 +249,20 @@ def _feed(db: Any) -> None:
         type = Required(str, **_TEXT)
         at_us = Required(int, **_BIG)
         data = Required(str, **_TEXT)
+
+    class EventSubject(db.Entity):
+        _table_ = "event_subject"
+        subject = Required(str, **_TEXT)
+        event_id = Required(int, **_BIG)
+        PrimaryKey(subject, event_id)
+
+    class SavedView(db.Entity):
+        _table_ = "saved_view"
+        id = PrimaryKey(int, size=64, auto=True)
+        page = Required(str, **_TEXT)
+        name = Required(str, **_TEXT)
+        query = Optional(str, **_TEXT)
+        created_us = Required(int, **_BIG)
 
     class SpoolSeen(db.Entity):
         _table_ = "spool_seen"

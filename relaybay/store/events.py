@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
+from relaybay.store.subjects import CLIENT_EDGE, EDGE, subject
 from relaybay.store.transaction import Tx
 
+Event = tuple[int, str, int, dict[str, Any]]
+"""An event: key, type, at_us, data."""
+_NO_TWIN: Final = f"NOT (e.type = '{EDGE}' AND instr(e.data, '\"by\": \"message_send\"') > 0)"
 
-def since(tx: Tx, cursor: int, types: tuple[str, ...], most: int) -> list[tuple[int, str, int, dict[str, Any]]]:
+
+def since(tx: Tx, cursor: int, types: tuple[str, ...], most: int) -> list[Event]:
     """Events after `cursor`, oldest first: (key, type, at_us, data). `types` may end in `.*`; empty means all."""
     where, values = "", []
     if types:
@@ -35,20 +41,87 @@ def last(tx: Tx) -> int:
     return int(tx.value("SELECT coalesce(max(id), 0) FROM event"))
 
 
-def about(tx: Tx, member: str, value: str, most: int) -> list[tuple[int, str, int, dict[str, Any]]]:
-    """The newest events whose data names `value` under `member` (a task's or a session's timeline)."""
-    needle = f"{json.dumps(member)}: {json.dumps(value, ensure_ascii=False)}"
+def about(tx: Tx, kind: str, name: str, most: int) -> list[Event]:
+    """The newest events about one thing (`task`, `session`, `project`, `message`, `comment`), newest first."""
+    return newest(tx, most, subjects=(subject(kind, name),))
+
+
+def types(tx: Tx) -> list[str]:
+    """Every type that the feed has, by name. Steps from one to the next in the index, whatever their number."""
+    found: list[str] = []
+    while True:
+        after = tx.value("SELECT min(type) FROM event WHERE type > ?", found[-1] if found else "")
+        if after is None:
+            return found
+        found.append(str(after))
+
+
+def newest(
+    tx: Tx, most: int, *, subjects: Sequence[str] = (), types: Sequence[str] | None = None, before: int = 0
+) -> list[Event]:
+    """The newest events before the key `before` (0: from the newest on), newest first.
+
+    `subjects`: only what is about each of them. `types`: only these; None for all. The Map's edge of a message of ours
+    is left out: its `message.sent` stands beside it.
+    """
+    if types is not None and not types:
+        return []
+    if types and not subjects:
+        found = [event for type_ in types for event in _of_type(tx, type_, before, most)]
+        return sorted(found, reverse=True)[:most]
+    where, values = ["1 = 1"], list[Any]()
+    if types:
+        where.append(f"e.type IN ({', '.join('?' * len(types))})")
+        values += types
+    for other in subjects[1:]:
+        where.append("EXISTS (SELECT 1 FROM event_subject o WHERE o.subject = ? AND o.event_id = e.id)")
+        values.append(other)
+    if subjects:
+        table, key = "event_subject s JOIN event e ON e.id = s.event_id", "s.event_id"
+        where.append("s.subject = ?")
+        values.append(subjects[0])
+    else:
+        table, key = "event e", "e.id"
+    return _selected(tx, table, key, where, values, before, most)
+
+
+def _of_type(tx: Tx, type_: str, before: int, most: int) -> list[Event]:
+    return _selected(tx, "event e", "e.id", ["e.type = ?"], [type_], before, most)
+
+
+def _selected(
+    tx: Tx, table: str, key: str, where: Sequence[str], values: Sequence[Any], before: int, most: int
+) -> list[Event]:
+    conditions = [*where, _NO_TWIN]
+    if before:
+        conditions.append(f"{key} < ?")
+        values = [*values, before]
     rows = tx.rows(
-        "SELECT id, type, at_us, data FROM event WHERE instr(data, ?) > 0 ORDER BY id DESC LIMIT ?", needle, most
+        f"SELECT e.id, e.type, e.at_us, e.data FROM {table} WHERE {' AND '.join(conditions)}"  # noqa: S608 - own words.
+        f" ORDER BY {key} DESC LIMIT ?",
+        *values,
+        most,
     )
     return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
 
 
+def client_edges(tx: Tx, since_us: int) -> list[dict[str, Any]]:
+    """Messages that clients wrote with tools of their own, from `since_us` on, oldest first."""
+    rows = tx.rows(
+        "SELECT e.data FROM event_subject s JOIN event e ON e.id = s.event_id WHERE s.subject = ?"
+        " AND e.at_us >= ? ORDER BY s.event_id",
+        CLIENT_EDGE,
+        since_us,
+    )
+    return [json.loads(data) for (data,) in rows]
+
+
 def put_inbox(tx: Tx, kind: str, ref: str, session_id: int | None) -> None:
-    """An entry for the owner, once for each (kind, ref); one that was seen stands again."""
+    """An entry for the owner, once for each (kind, ref); one that was seen stands again, and waits from now on."""
     tx.run(
         "INSERT INTO inbox (kind, ref, session_id, created_us, seen_us) VALUES (?, ?, ?, ?, 0)"
-        " ON CONFLICT (kind, ref) DO UPDATE SET seen_us = 0",
+        " ON CONFLICT (kind, ref) DO UPDATE SET seen_us = 0,"
+        " created_us = CASE WHEN inbox.seen_us = 0 THEN inbox.created_us ELSE excluded.created_us END",
         kind,
         ref,
         session_id,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relaybay.domain import Outcome
+from relaybay.store.subjects import subjects_of
 
 Row = tuple[Any, ...]
 
@@ -82,7 +83,12 @@ class Tx:
 
     def emit(self, type_: str, **data: Any) -> None:
         """Adds an event to the feed. Events carry names, ids, marks and reasons, never a text or a hook id."""
-        self.insert("event", type=type_, at_us=self.now, data=json.dumps(data, ensure_ascii=False))
+        key = self.insert("event", type=type_, at_us=self.now, data=json.dumps(data, ensure_ascii=False))
+        named = subjects_of(type_, data)
+        if named:
+            marks = ", ".join(["(?, ?)"] * len(named))
+            values = [value for subject in named for value in (subject, key)]
+            self._execute(f"INSERT INTO event_subject (subject, event_id) VALUES {marks}", values)  # noqa: S608
         self.events.append((type_, data))
 
     def touch(self, session_id: int | None) -> None:
