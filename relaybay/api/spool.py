@@ -7,6 +7,7 @@ makes it count once (SPOOL-1).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,7 +22,8 @@ from relaybay.api.claude_code import CLIENT, event_of, process_of
 from relaybay.api.problems import problem
 from relaybay.api.routes import Routes, reply
 from relaybay.domain import HookEvent
-from relaybay.service import replay
+from relaybay.errors import StoreError
+from relaybay.service import inbox, replay
 from relaybay.service.relay import Relay
 
 _log = logging.getLogger(__name__)
@@ -72,6 +74,9 @@ async def _every_second(relay: Relay, folder: Path) -> None:
             # A fault that stays is told once; `doctor` shows it for as long as it lasts.
             if str(error) != said:
                 _log.error("the spool was not imported: %s", error, exc_info=not isinstance(error, spool.SpoolRefused))
+                if isinstance(error, spool.SpoolRefused):
+                    with contextlib.suppress(StoreError):
+                        relay.store.submit(lambda tx, what=str(error): inbox.spool_fault(tx, what))  # type: ignore[misc]
             said = str(error)
         else:
             said = ""
@@ -125,6 +130,8 @@ def take_all(relay: Relay, folder: Path) -> int:
         for part in _parts(events):
             done, seen = relay.store.write(lambda tx, part=part: replay.apply(tx, relay, part))  # type: ignore[misc]
             applied, repeated = applied + done, repeated + seen
+        if batch.bad:
+            relay.store.write(lambda tx: inbox.spool_fault(tx, "spool.bad"))
         batch.done()
         total += applied
         if events or batch.bad:

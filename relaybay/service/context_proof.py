@@ -125,5 +125,6 @@ def break_off(tx: Tx, relay: Relay, session_id: int, hook_id: str, at_us: int) -
         folder_guess=False,
         before=row.activity,  # type: ignore[arg-type]
     )
-    sessions.change(tx, row.id, activity=activity.judge(seen).outcome)
+    # What it asked for went with the turn.
+    sessions.change(tx, row.id, activity=activity.judge(seen).outcome, asks="", asks_since_us=0)
     return True

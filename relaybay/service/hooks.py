@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from relaybay.domain import ClientProcess, HookEvent
-from relaybay.rules import answer, hook_link, names
+from relaybay.rules import answer, asking, hook_link, names
 from relaybay.rules.text import name_line
 from relaybay.service import births, context_proof, handover, links, naming, start_line, turns
 from relaybay.service.handover import HandOver
@@ -72,6 +72,8 @@ def from_memory(relay: Relay, event: HookEvent) -> HookAnswer | None:
         seen_us = max(live.last_seen_us, event.at_us)
         return NOTHING if presence.change(live, judged_by=row, last_seen_us=seen_us) else None
     if event.send_message_to or event.at_us < live.last_event_us or _tells_news(row, event):
+        return None
+    if _asks(row, event, late=False) != row.asks:
         return None
     waiting = relay.mailbox.of(row.id)
     carries = answer.event_of(event.name)
@@ -136,11 +138,13 @@ def handle(tx: Tx, relay: Relay, event: HookEvent) -> HookAnswer:
     if row.hook_id is not None:
         # A folder guess that this event dropped (HL-11) is told nothing more.
         row = _note(tx, births.note_title(tx, row, event), event)
+    late = turns.older(row.last_event_us, event, tx.now)
     said, row, ids = _answer(tx, relay, event, row)
     blocked = said.done is not None and said.done.at == "stop"
     unseen = row.link_state.endswith("_unseen")
     life, met = turns.life(row, event, tx.now, blocked=blocked, folder_guess=guessed, unseen=unseen)
     row = sessions.change(tx, row.id, **life)
+    row = _note_asks(tx, row, event, late=late)
     _tell_memory(tx, relay, row, event)
     # After the event itself: a Stop that hands over is no later step of its own hand-over (CTX-2).
     context_proof.note(tx, relay, row, said.done)
@@ -196,6 +200,24 @@ def _note(tx: Tx, row: SessionRow, event: HookEvent) -> SessionRow:
             "client_version": event.process.version or row.client_version,
         }
     return sessions.change(tx, row.id, **columns) if columns else row
+
+
+def _asks(row: SessionRow, event: HookEvent, *, late: bool) -> str:
+    """What the session asks the owner for after this event (page 40, Inbox)."""
+    return asking.after(
+        asking.AskFacts(
+            row.asks, event.name, event.notification_type, row.link_state == "exact", event.replayed, late=late
+        )
+    )
+
+
+def _note_asks(tx: Tx, row: SessionRow, event: HookEvent, *, late: bool) -> SessionRow:
+    asks = _asks(row, event, late=late)
+    if asks == row.asks:
+        return row
+    if asks:
+        tx.emit("session.asks", session=row.ref, title=name_line(row.title), what=asks)
+    return sessions.change(tx, row.id, asks=asks, asks_since_us=event.at_us if asks else 0)
 
 
 def _answer(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow) -> tuple[HookAnswer, SessionRow, tuple[str, ...]]:

@@ -1,4 +1,6 @@
-"""What waits for the owner (page 40, Inbox): replies of agents, chains of replies that were stopped, faults."""
+"""What waits for the owner (page 40, Inbox): replies of agents, chains of replies that were stopped, sessions that ask
+for something, faults.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,36 @@ from relaybay.service.clock import rfc3339
 from relaybay.specs import answers
 from relaybay.store import comments, events, messages, sessions, tasks
 from relaybay.store.comments import CommentRow
+from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
+
+_ASKS = "asks_"
 
 
 def inbox(tx: Tx) -> Outcome:
     """All that waits, the oldest first: `{kind, ref, since, title, task?, session?, body?, text, action}`. A read.
 
+    Kinds: `reply`, `reply_too_deep`, `asks_permission` and `asks_input` (their ref is the session's), and faults.
+
     `action` is the entry's one primary action: `replies_read` on its task, or `seen` with its kind and ref.
     """
     entries = [(row.created_us, _reply(tx, row)) for row in comments.unanswered(tx)]
     entries += [(since, _own(tx, kind, ref, row, since)) for kind, ref, row, since in events.inbox(tx)]
+    entries += [(row.asks_since_us, _asks(row)) for row in sessions.asking(tx)]
     shown = [entry for _, entry in sorted(entries, key=lambda pair: pair[0])]
     return Outcome(data={"entries": shown, "count": len(shown), "text": word("inbox.listed", count=len(shown)).text})
 
 
 def count(tx: Tx) -> int:
     """How much waits, for the sidebar and the page's title."""
-    return len(comments.unanswered(tx)) + len(events.inbox(tx))
+    return comments.unanswered_count(tx) + len(events.inbox(tx)) + sessions.asking_count(tx)
+
+
+def spool_fault(tx: Tx, what: str) -> None:
+    """Something of the spool could not be read: it stands in the Inbox, once, until the owner has seen it."""
+    events.put_inbox(tx, "spool_fault", what, None)
+    # No session is touched by it: the event is what pages hear.
+    tx.emit("inbox.fault", kind="spool_fault")
 
 
 def _reply(tx: Tx, row: CommentRow) -> dict[str, Any]:
@@ -67,9 +82,30 @@ def _own(tx: Tx, kind: str, ref: str, session_id: int | None, since: int) -> dic
     return {**entry, "text": word(answer, **values).text, "action": "seen"}
 
 
+def _asks(row: SessionRow) -> dict[str, Any]:
+    kind = f"{_ASKS}{row.asks}"
+    return {
+        "kind": kind,
+        "ref": row.ref,
+        "since": rfc3339(row.asks_since_us),
+        "title": name_literal(row.title),
+        "session": session_view(row),
+        "text": word(f"inbox.{kind}", session=name_literal(row.title)).text,
+        "action": "seen",
+    }
+
+
+def _stop_asking(tx: Tx, kind: str, ref: str) -> bool:
+    row = sessions.by_ref(tx, ref)
+    if row is None or not row.asks or kind != f"{_ASKS}{row.asks}":
+        return False
+    sessions.change(tx, row.id, asks="", asks_since_us=0)
+    return True
+
+
 def seen(tx: Tx, *, kind: str, ref: str) -> Outcome:
     """The owner has seen an entry of the Inbox's own; it stands there no more. A reply is seen by CMT-10 instead."""
-    if not events.see_inbox(tx, kind, ref):
+    if not (_stop_asking(tx, kind, ref) or events.see_inbox(tx, kind, ref)):
         return Outcome(refusal=invalid("ref", "why.nothing_open"))
     tx.emit("inbox.seen", kind=kind, ref=ref)
     return Outcome(data={"kind": kind, "ref": ref, "text": word("inbox.seen").text})

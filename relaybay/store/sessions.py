@@ -47,6 +47,8 @@ class SessionRow:
     process_ns: str
     process_host: str
     process_entry: str
+    asks: str
+    asks_since_us: int
 
     @property
     def ref(self) -> str:
@@ -139,6 +141,19 @@ def by_name(tx: Tx, key: str) -> list[SessionRow]:
     if referred is not None:
         found.add(referred.id)
     return [need(tx, i) for i in sorted(found)]
+
+
+_ASKING = "asks <> '' AND link_state = 'exact' AND activity <> 'ended'"
+
+
+def asking(tx: Tx) -> list[SessionRow]:
+    """Rows that ask the owner for something over a link that still stands, those that asked first first."""
+    return [SessionRow(*r) for r in tx.rows(f"{_SELECT} WHERE {_ASKING} ORDER BY asks_since_us, id")]
+
+
+def asking_count(tx: Tx) -> int:
+    """How many rows `asking` would give."""
+    return int(tx.value(f"SELECT count(*) FROM session WHERE {_ASKING}"))  # noqa: S608 - own words.
 
 
 def title_taken(tx: Tx, key: str) -> bool:
