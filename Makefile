@@ -64,6 +64,7 @@ templates: $(STAMP)
 
 docs-check: $(STAMP)
 	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m tests.conformance.report --check
 
 docs: $(STAMP)
 	$(BIN)/python -m docs.generate

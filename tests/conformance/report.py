@@ -5,12 +5,15 @@ the ids that no test executed, each on a line, then the totals; exit code 1 when
 recorded.
 
     --write      also write docs/conformance.md
-    --recorded   print nothing; exit 0 when a whole, green run over this tree is recorded
+    --run        run the tests and the mutation check first, and count in that run alone; the last line is the result
+    --check      only say whether docs/conformance.md speaks of this tree: its ids and its tests
+    --jobs N     how many processes such a run uses
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance import ids, record
+from tests.conformance.figures import Mutants, campaigns, mutation, result_line
+from tests.conformance.whole_run import whole_run
 
 DOCUMENT = record.ROOT / "docs" / "conformance.md"
 TESTS_SHOWN_MAX = 3
@@ -89,7 +94,7 @@ def _cell(tests: Sequence[str]) -> str:
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
-def document(found: Sequence[Line], recorded: record.Record) -> str:
+def document(found: Sequence[Line], recorded: record.Record, mutants: Mutants | None = None) -> str:
     """`docs/conformance.md`. The same tree and the same tests give the same bytes."""
     due = [line for line in found if not line.spec.later]
     out = [
@@ -102,8 +107,10 @@ def document(found: Sequence[Line], recorded: record.Record) -> str:
         "",
     ]
     figures = counts(recorded)
-    if figures:
-        out += ["| Figure | Sum over all tests |", "|---|---|", *(f"| {k} | {v} |" for k, v in figures.items()), ""]
+    own = {k: v for k, v in figures.items() if not k.startswith("FLT-")}
+    if own:
+        out += ["| Figure | Sum over all tests |", "|---|---|", *(f"| {k} | {v} |" for k, v in own.items()), ""]
+    out += [*campaigns(figures), *mutation(mutants)]
     out += ["| id | Tests | By code | Some of them |", "|---|---|---|---|"]
     for line in due:
         where = _cell(line.tests) if line.tests else "**none**"
@@ -117,22 +124,50 @@ def document(found: Sequence[Line], recorded: record.Record) -> str:
     return "\n".join(out) + "\n"
 
 
+def drift(page: str) -> list[str]:
+    """What docs/conformance.md says that is not so in this tree: ids and tests that came or went since it was written."""
+    due = [one.id for one in {**ids.read(), **ids.invariants()}.values() if not one.later]
+    shown = re.findall(r"^\| ([A-Z]+-\d+) \| \d+ \| \d+ \|", page, re.MULTILINE)
+    out = [f"{spec_id} has no line" for spec_id in due if spec_id not in shown]
+    out += [f"{spec_id} is no id that is due" for spec_id in shown if spec_id not in due]
+    for file, test in sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", page))):
+        path = record.ROOT / "tests" / file
+        source = path.read_text(encoding="utf-8") if path.is_file() else ""
+        # A state machine's test case is an assignment.
+        if f"def {test}(" not in source and f"{test} = " not in source:
+            out.append(f"tests/{file} has no {test}")
+    return out
+
+
 def main(arguments: Sequence[str] | None = None, *, file: Path = record.RECORD, target: Path = DOCUMENT) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.report", description="The conformance report.")
     parser.add_argument("--write", action="store_true", help="also write docs/conformance.md")
-    parser.add_argument("--recorded", action="store_true", help="say by the exit code whether a whole run is recorded")
+    parser.add_argument("--check", action="store_true", help="only say whether docs/conformance.md speaks of this tree")
+    parser.add_argument("--run", action="store_true", help="run the tests and the mutation check first")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes such a run uses")
     options = parser.parse_args(arguments)
-    recorded = record.load(file, record.tree_digest())
-    if options.recorded:
-        return 0 if recorded.whole else 1
+    if options.check:
+        found_drift = drift(target.read_text(encoding="utf-8"))
+        for each in found_drift:
+            print(f"docs/conformance.md: {each}; run: make conformance", file=sys.stderr)
+        return 1 if found_drift else 0
+    green, mutants = True, None
+    if options.run:
+        recorded, mutants, green = whole_run(options.jobs)
+    else:
+        recorded = record.load(file, record.tree_digest())
     if not recorded.tests:
         print("nothing is recorded over this tree; run: make conformance", file=sys.stderr)
         return 2
     found = lines({**ids.read(), **ids.invariants()}.values(), recorded)
     if options.write:
-        target.write_text(document(found, recorded), encoding="utf-8")
+        target.write_text(document(found, recorded, mutants), encoding="utf-8")
     print("\n".join(summary(found, recorded)))
-    return 1 if any(line.missing for line in found) else 0
+    missing = any(line.missing for line in found)
+    if mutants is not None:
+        due = [line for line in found if not line.spec.later]
+        print(result_line(len(due) - sum(x.missing for x in due), len(due), counts(recorded), mutants))
+    return 0 if green and not missing else 1
 
 
 if __name__ == "__main__":
