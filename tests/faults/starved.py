@@ -23,6 +23,8 @@ from tests.faults import zygote
 from tests.faults.actors import body_of
 from tests.faults.doors import NoAnswerError, ServiceDoor, now_us
 from tests.faults.history import History, digest
+from tests.faults.plants import PLANTS
+from tests.faults.plants_disk import DISK_PLANTS
 from tests.faults.script import PARTS, PROJECT, STEPS, Script, first_number
 
 SEEN = "seen.json"
@@ -210,4 +212,5 @@ PARTS["starve"] = starve
 PARTS["fill_disk"] = fill_disk
 
 if __name__ == "__main__":
+    PLANTS.update(DISK_PLANTS)
     zygote.main()

@@ -120,6 +120,7 @@ class Weathered:
     def run(self) -> None:
         self.script.begin()
         self.steps()
+        self.order_is_kept()
         self.window_opens_again()
         self.comment_comes()
         self.nothing_goes_round()
@@ -155,6 +156,22 @@ class Weathered:
         self.clock.us += int(seconds * SECOND)
 
     # -- what has to follow ------------------------------------------------------------------------------------
+
+    def order_is_kept(self) -> None:
+        """Three messages, with the weather between them, come in the order in which they were taken."""
+        reader = self.script.someone()
+        reader.appears()
+        sender = Caller(self.door, self.script.told, f"orderly {self.script.next_tag()}")
+        sent = []
+        for _ in range(3):
+            tag = self.script.next_tag()
+            sent.append(sender.sends(Send(reader.name, tag, 20, f"r-{tag}")))
+            self.weather(self.clock, self.chance)
+        assert all(sent), "a message was not taken"
+        shown: list[str] = []
+        for _ in range(8):
+            shown += reader.hook("PostToolUse", tool_name="Bash", tool_use_id=self.script.next_tag())
+        assert [mid for mid in shown if mid in sent] == sent, "the order is the clock's"
 
     def window_opens_again(self) -> None:
         """SEND-12 under a clock that goes back never keeps a sender out for longer than its window."""
