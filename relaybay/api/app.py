@@ -28,7 +28,7 @@ from relaybay.api.serving import make_app, serve
 from relaybay.api.spool import register_spool, take_all
 from relaybay.api.wait import register_wait
 from relaybay.errors import StoreFull, StoreReadOnly
-from relaybay.service import clock, context_proof, sweep
+from relaybay.service import clock, context_proof, search_index, sweep
 from relaybay.service.relay import Relay, open_relay
 from relaybay.settings import Paths, Settings
 from relaybay.specs import limit
@@ -96,6 +96,8 @@ def _sweep(app: Sanic, relay: Relay, settings: Settings) -> None:  # type: ignor
         often = limit("interruption_sweep_seconds")
         sweeping = _every(often, lambda: context_proof.look_for_interruptions(relay))
         running.append(asyncio.create_task(sweeping, name="interruptions"))
+        minutes = limit("search_look_minutes")
+        running.append(asyncio.create_task(_every(minutes * 60, lambda: search_index.mend(relay.store)), name="search"))
         seconds = limit("process_sweep_seconds")
         running.append(asyncio.create_task(_every(seconds, _gone(relay, settings)), name="sweep"))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from relaybay.service import search_index
 from relaybay.service.clock import Clock
 from relaybay.service.contexts import Contexts
 from relaybay.service.mailbox import Mailbox
@@ -76,6 +77,7 @@ def open_relay(path: Path, clock: Clock, transcripts: Transcripts | None = None)
 
     store = Store(path, clock, on_commit)
     relay = Relay(store, clock, presence, mailbox, waits, contexts, listeners)
+    search_index.complete(store)
     store.read(presence.load)
     store.read(mailbox.load)
     store.read(contexts.load)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from relaybay.store import seals
+from relaybay.store import seals, search
 from relaybay.store.transaction import Tx
 
 
@@ -72,6 +72,7 @@ def add(tx: Tx, bound_id: int | None, **columns: Any) -> CommentRow:
     """Stores one comment. `bound_id` is the session bound to its task, whose mail it may be."""
     key = tx.insert("comment", created_us=tx.now, **columns)
     seals.put(tx, seals.COMMENT, "id = ?", key)
+    search.put_comment(tx, key)
     tx.touch(bound_id)
     return _comments(tx, "WHERE c.id = ?", key)[0]
 
@@ -138,6 +139,7 @@ def unanswered_count(tx: Tx) -> int:
 
 def remove(tx: Tx, comment: CommentRow) -> None:
     """Deletes a comment that the owner took back in time (CMT-12)."""
+    search.drop_comment(tx, comment.id)
     tx.run("DELETE FROM comment WHERE id = ?", comment.id)
     tx.touch(comment.bound_id)
 

@@ -15,8 +15,14 @@ from relaybay.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailab
 from relaybay.store import migrations, seals
 
 #: The DDL's words (`migrations/`): an INTEGER PRIMARY KEY is 64 bits; AUTOINCREMENT keeps a deleted row's key
-#: (a session's public `S-12`) from ever being used again.
-WORDS = {"key": "INTEGER PRIMARY KEY AUTOINCREMENT", "big": "INTEGER"}
+#: (a session's public `S-12`) from ever being used again. Searched texts are found whatever their case and accents.
+WORDS = {
+    "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "big": "INTEGER",
+    "search_text": (
+        "VIRTUAL TABLE search_text USING fts5(task_key, title, body, steps, tokenize = 'unicode61 remove_diacritics 2')"
+    ),
+}
 
 BUSY_MS = 5_000
 ORPHANED = "the database is empty or gone, and its log is there"
@@ -37,6 +43,8 @@ _NAMES: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_NOTADB: StoreUnavailable,
     sqlite3.SQLITE_BUSY: StoreUnavailable,
 }
+#: Above that no copy of the whole file is made in memory.
+_COPY_BYTES_MAX = 1 << 29
 _FATAL = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -209,6 +217,8 @@ def problems(path: Path) -> list[str]:
         connection.text_factory = readable
         try:
             rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+            # Newer versions look at the search index as well. It can be made anew, and makes no file unusable.
+            rows = [row for row in rows if "search_text" not in row]
             rows += [f"foreign key of {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
             fault = schema_fault(connection)
             rows += [fault] if fault else seals.problems(connection.execute)
@@ -218,6 +228,25 @@ def problems(path: Path) -> list[str]:
         # The second is SQLite's own message, which quotes what is no text any more.
         return [str(error)]
     return [row for row in rows if row != "ok"]
+
+
+def search_damage(path: Path) -> str:
+    """Where the index of full-text search differs from its texts; empty when nowhere, or when the file is too large to
+    look. FTS5 looks only where it could write, so it is given a copy in memory, and nobody waits for it meanwhile.
+    """
+    source = sqlite3.connect(_read_only(path), uri=True)
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        size = source.execute("PRAGMA page_count").fetchone()[0] * source.execute("PRAGMA page_size").fetchone()[0]
+        if size <= _COPY_BYTES_MAX:
+            source.backup(copy)
+            copy.execute("INSERT INTO search_text(search_text) VALUES('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    finally:
+        copy.close()
+        source.close()
+    return ""
 
 
 def schema_of(path: Path) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from relaybay.store import seals
+from relaybay.store import seals, search
 from relaybay.store.transaction import Tx
 
 
@@ -123,6 +123,7 @@ def add(tx: Tx, owner: ProjectRow, **columns: Any) -> TaskRow:
         **columns,
     )
     seals.put(tx, seals.TASK, "id = ?", key)
+    search.put_task(tx, key)
     return by_id(tx, key)
 
 
@@ -133,6 +134,8 @@ def change(tx: Tx, task: TaskRow, **columns: Any) -> TaskRow:
     tx.update("task", task.id, updated_us=tx.now, **columns)
     if sound and not columns.keys().isdisjoint(seals.TASK.columns):
         seals.put(tx, seals.TASK, "id = ?", task.id)
+    if not columns.keys().isdisjoint(("title", "body_md")):
+        search.put_task(tx, task.id)
     for bound in {task.session_id, columns.get("session_id")}:
         tx.touch(bound)
     return by_id(tx, task.id)
@@ -161,6 +164,7 @@ def add_step(tx: Tx, task_id: int, text: str) -> int:
     """Adds a step at the end; its number."""
     number = int(tx.value("SELECT coalesce(max(n), 0) + 1 FROM step WHERE task_id = ?", task_id))
     tx.insert("step", task_id=task_id, n=number, text=text, done=0)
+    search.put_task(tx, task_id)
     return number
 
 

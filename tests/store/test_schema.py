@@ -59,6 +59,8 @@ def test_the_model_and_the_tables_have_the_same_columns(store) -> None:
     connection = sqlite3.connect(store.path)
     made = tables(connection)
     connection.close()
+    # What full-text search keeps of its texts is no rows of ours: nobody reads it but by its own queries.
+    made = {name: columns for name, columns in made.items() if not name.startswith("search_text")}
     del made["schema_version"]
     model = {entity._table_: entity for entity in store.db.entities.values()}
     assert model.keys() == made.keys()

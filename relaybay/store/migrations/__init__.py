@@ -1,15 +1,16 @@
 """Numbered migrations, forward only: `STEPS[n]` takes a database from schema n to n + 1.
 
-Each step is a tuple of statements that SQLite and PostgreSQL both understand, once the dialect's words for keys and
-blobs are put in (`{key}`, `{big}`). `SEALED` is the schema from which on texts have seals: what is older gets them in
-the same transaction (`seals.fill`). Belongs here: DDL and the moving of rows. Does not: imports from the model, which
-is always the newest.
+Each step is a tuple of statements that SQLite and PostgreSQL both understand, once the dialect's words for keys, large
+numbers and searched texts are put in (`{key}`, `{big}`, `{search_text}`). `SEALED` is the schema from which on texts
+have seals: what is older gets them in the same transaction (`seals.fill`). Belongs here: DDL and the moving of rows.
+Does not: imports from the model, which is always the newest.
 """
 
 from __future__ import annotations
 
 from relaybay.store.migrations.m0001 import STATEMENTS as M0001
 from relaybay.store.migrations.m0002 import STATEMENTS as M0002
+from relaybay.store.migrations.m0003 import STATEMENTS as M0003
 
-STEPS: tuple[tuple[str, ...], ...] = (M0001, M0002)
+STEPS: tuple[tuple[str, ...], ...] = (M0001, M0002, M0003)
 SEALED = 2
