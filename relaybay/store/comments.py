@@ -125,12 +125,12 @@ def unanswered(tx: Tx) -> list[CommentRow]:
     return _comments(tx, "WHERE c.state = 'unanswered' ORDER BY c.id")
 
 
-def change(tx: Tx, comment: CommentRow, **columns: Any) -> CommentRow:
 def unanswered_count(tx: Tx) -> int:
     """How many replies `unanswered` would give."""
     return int(tx.value("SELECT count(*) FROM comment WHERE state = 'unanswered'"))
 
 
+def change(tx: Tx, comment: CommentRow, **columns: Any) -> CommentRow:
     """Sets columns of one comment and gives it as it now is."""
     tx.update("comment", comment.id, **columns)
     tx.touch(comment.bound_id)
