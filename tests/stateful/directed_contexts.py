@@ -208,6 +208,7 @@ def broken_off(w: World) -> None:
     w.ack(w.caller("", witness=0))
     hand_over(w, "prompt", 0)
     assert w.interrupt(0) == 0, "nothing waits for it"
+    w.mail(2, 0)
     w.unlink("S-1")
     assert w.interrupt(0) == 0
 

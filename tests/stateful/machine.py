@@ -344,6 +344,10 @@ class RelayMachine(RuleBasedStateMachine):
     def time_passes(self, seconds):
         self.w.wait_a_while(seconds)
 
+    @rule(seconds=st.sampled_from((1, 30, 3_600, 90_000)))
+    def clock_is_set_back(self, seconds):
+        self.w.wait_a_while(-seconds)
+
     @rule()
     def flush(self):
         self.w.flush()

@@ -7,11 +7,16 @@ from typing import Any
 
 from relaybay.store.transaction import Tx
 
-#: A used tool-use id is a refused call's one trace (PROOF) beside SEND-13's Inbox entry; `spool_seen` no call touches.
-UNTOUCHED = (
-    "session", "alias", "hook_fate", "message", "delivery", "comment", "comment_given", "project", "task", "step",
-    "event",
-)  # fmt: skip
+#: What a refused call may leave: a tool-use id that was shown and used (PROOF), and SEND-13's Inbox entry, which is looked
+#: at by itself. `spool_seen` no call touches.
+EXEMPT = {"tool_use", "witnessed", "spool_seen", "inbox"}
+#: The store's own: its version, and what the search's virtual tables are made of.
+_OWN = "name NOT LIKE 'sqlite_%' AND name <> 'schema_version' AND sql NOT LIKE 'CREATE TABLE ''%'"
+
+
+def tables(tx: Tx) -> list[str]:
+    """Every table that holds what somebody said or did, also those of tomorrow."""
+    return [row["name"] for row in tx.dicts(f"SELECT name FROM sqlite_schema WHERE type = 'table' AND {_OWN}")]
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class Snapshot:
 
 def take(tx: Tx) -> Snapshot:
     """Reads all of it in one snapshot."""
-    order = {"hook_fate": "hook_id", "comment_given": "comment_id, session_id"}
-    tables = {name: tx.dicts(f"SELECT * FROM {name} ORDER BY {order.get(name, 'id')}") for name in UNTOUCHED}
-    return Snapshot(tables, tx.dicts("SELECT * FROM inbox"))
+    found = {name: tx.dicts(f'SELECT * FROM "{name}"') for name in tables(tx) if name not in EXEMPT}
+    for rows in found.values():
+        rows.sort(key=lambda row: (row.get("id", 0), repr(row) if "id" not in row else ""))
+    return Snapshot(found, tx.dicts("SELECT * FROM inbox"))

@@ -24,6 +24,7 @@ class Transcribed(Cards):
 
     def begin_transcripts(self) -> None:
         self.scripts: dict[int, Transcript] = {}
+        self.interrupted: set[str] = set()
 
     @property
     def client_folder(self) -> Path:
@@ -90,16 +91,27 @@ class Transcribed(Cards):
         self.look_long()
 
     def interrupt(self, h: int) -> int:
-        """The user breaks a turn off; no hook tells (CTX-5)."""
-        if HOOKS[h] == FOREIGN:
+        """The user breaks a running turn off; no hook tells (CTX-5). How many turns the server took for broken off."""
+        row = self.seen.holder(HOOKS[h])
+        working = self._working()
+        if HOOKS[h] == FOREIGN or row is None or row["id"] not in working:
             return 0
         self.tick()
         self.script(h).interrupted(self.now)
+        self.interrupted.add(HOOKS[h])
         self.tick(1)
+        waits = self.relay.mailbox.of(row["id"]).anything
         found = context_proof.look_for_interruptions(self.relay)
         self.hold(Step())
-        row = self.seen.holder(HOOKS[h])
-        if found:
-            assert row is not None and row["link_state"] == "exact"
-            assert row["activity"] == "idle", "CTX-5: the turn was broken off and the session works on"
+        ended = working - self._working()
+        assert found == len(ended), "CTX-5: another count than of sessions that became idle"
+        assert not waits or row["id"] in ended, "CTX-5: the turn was broken off and the session works on"
+        for key in ended:
+            after = self.seen.sessions[key]
+            assert after["activity"] == "idle"
+            assert after["hook_id"] in self.interrupted, "CTX-5: nobody broke this turn off"
         return found
+
+    def _working(self) -> set[int]:
+        """Rows that work, over an exact link, as memory knows them."""
+        return {live.row.id for live in self.relay.presence.working()}
