@@ -29,6 +29,7 @@ class Result:
     """One run: the mutants with their verdicts, and what is wrong besides."""
 
     mutants: list[tuple[Mutant, Verdict]]
+    same: int = 0
     unargued: list[tuple[Mutant, Verdict]] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
@@ -52,20 +53,23 @@ def wanted(only: Sequence[str]) -> list[Mutant]:
     return [mutant for file in files for mutant in mutants.of_file(file)]
 
 
-def run(chosen: Sequence[Mutant], jobs: int, *, whole: bool) -> Result:
-    """Runs the tests over these mutants. `whole`: no argued survivor may be left that meets no mutant."""
+def run(chosen: Sequence[Mutant], jobs: int, *, whole: bool, without: Sequence[str] = ()) -> Result:
+    """Runs the tests over these mutants. `whole`: no argued survivor may be left that meets no mutant. `without`: files of
+    tests that are left out.
+    """
     os.environ["CI"] = "1"  # Hypothesis draws the same examples in every run.
-    plugin = Mutation(chosen, jobs, lambda text: print(text, flush=True))
+    plugin = Mutation(chosen, jobs, lambda text: print(text, flush=True), without)
     arguments = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", str(mutants.ROOT / "tests")]
     pytest.main(arguments, plugins=[plugin])
     if len(plugin.verdicts) != len(chosen):
         raise SystemExit("the run over the mutants did not come to its end")
-    found = [(mutant, plugin.verdicts[at]) for at, mutant in enumerate(chosen)]
+    all_ = [(mutant, plugin.verdicts[at]) for at, mutant in enumerate(chosen)]
+    found = [(mutant, verdict) for mutant, verdict in all_ if verdict.how != "the same"]
     unargued, stale = argued.compared(found, argued.read(), whole=whole)
     broken = plugin.broken + [
         f"{name}: {why} without any change" for name, why in plugin.unusable.items() if why == "failed"
     ]
-    return Result(found, unargued, stale, broken)
+    return Result(found, len(all_) - len(found), unargued, stale, broken)
 
 
 def told(result: Result) -> list[str]:
@@ -86,6 +90,8 @@ def told(result: Result) -> list[str]:
             out.append(f"{folder}: {len(inside)} mutants, {sum(v.caught for v in inside)} caught")
     hows = Counter(verdict.how for _, verdict in result.mutants)
     out.append(", ".join(f"{how}: {count}" for how, count in sorted(hows.items())))
+    if result.same:
+        out.append(f"{result.same} changes of machines say the same as the code under all facts, and are not counted")
     all_, caught = len(result.mutants), result.caught
     survived = all_ - caught
     out.append(
@@ -120,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--without", action="append", default=[], metavar="FILE", help="leave a file of tests out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every verdict to FILE")
     options = parser.parse_args(arguments)
     chosen = wanted(options.only)
@@ -129,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(map(str, chosen)))
         return 0
     began = time.monotonic()
-    result = run(chosen, options.jobs, whole=not options.only and options.sample is None)
+    result = run(chosen, options.jobs, whole=not options.only and options.sample is None, without=options.without)
     if options.json is not None:
         options.json.write_text(as_json(result), encoding="utf-8")
     print("\n".join(told(result)))

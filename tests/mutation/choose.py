@@ -64,7 +64,8 @@ class Chooser:
         for test in ordered:
             seconds += self.map.tests[test].cpu
             if chosen and seconds > CPU_SECONDS_MAX:
-                break
+                seconds -= self.map.tests[test].cpu
+                continue
             chosen.append(test)
         return chosen
 

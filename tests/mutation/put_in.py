@@ -17,6 +17,7 @@ from typing import Any
 from tests.mutation.edits import Mutant
 from tests.mutation.mutants import ROOT, compiled
 from tests.mutation.recording import Pair
+from tests.mutation.same import other_answers
 
 Functions = dict[tuple[str, str, int], list[FunctionType]]
 _REMEMBERS = ("relaybay.rules", "relaybay.machines", "relaybay.service", "tests.")
@@ -93,8 +94,9 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def machine(mutant: Mutant, loaded: Loaded) -> frozenset[Pair] | None:
-    """Makes the module's machine anew and puts it everywhere. Gives the pairs that are now another, None when all may be.
+def machine(mutant: Mutant, loaded: Loaded) -> frozenset[Pair]:
+    """Makes the module's machine anew and puts it everywhere. Gives the pairs that have another answer now, whatever the
+    facts: none when the change says the same as the code.
 
     Whatever the changed module raises while it is loaded goes through.
     """
@@ -103,23 +105,22 @@ def machine(mutant: Mutant, loaded: Loaded) -> frozenset[Pair] | None:
     old_module = sys.modules[module_of(mutant.file)]
     space: dict[str, Any] = {"__name__": old_module.__name__, "__file__": old_module.__file__}
     exec(compiled(mutant), space)
-    touched: set[Pair] = set()
-    whole = False
+    changed: set[Pair] = set()
     for name, new in space.items():
         old = vars(old_module).get(name)
         if isinstance(old, type) and issubclass(old, Machine) and old is not Machine:
-            pairs = _other_pairs(old, new)
-            whole = whole or not pairs
-            touched |= pairs
+            changed |= other_answers(old, new, _other_pairs(old, new))
             _replace(old, new, loaded.holders[old])
     vars(old_module).update(space)
     loaded.forget()
-    return None if whole else frozenset(touched)
+    return frozenset(changed)
 
 
-def _other_pairs(old: Any, new: Any) -> set[Pair]:
+def _other_pairs(old: Any, new: Any) -> set[tuple[str, str]]:
+    """The pairs that are written otherwise; all when that is not where the classes differ."""
     before, after = _by_pair(old), _by_pair(new)
-    return {(old.__name__, *pair) for pair in before.keys() | after.keys() if before.get(pair) != after.get(pair)}
+    every = before.keys() | after.keys()
+    return {pair for pair in every if before.get(pair) != after.get(pair)} or every
 
 
 def _by_pair(machine: Any) -> dict[tuple[str, str], list[object]]:

@@ -49,7 +49,9 @@ _LIBRARIES = ("sanic", "pydantic", "pony.orm", "statemachine", "hypothesis.state
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one mutant. `how`: `failed`, `timed out`, `does not load`, `died`, `survived` or `no test`."""
+    """What came of one mutant. `how`: `failed`, `timed out`, `does not load`, `died`, `survived`, `no test`, or `the
+    same` for a change that says what the code says.
+    """
 
     how: str
     test: str = ""
@@ -59,7 +61,7 @@ class Verdict:
 
     @property
     def caught(self) -> bool:
-        return self.how not in ("survived", "no test")
+        return self.how not in ("survived", "no test", "the same")
 
 
 class _Reports:
@@ -78,7 +80,8 @@ class _Reports:
 class Mutation:
     """The plugin. `chosen` are the mutants; `verdicts` has one for each when the session is over."""
 
-    def __init__(self, chosen: Sequence[Mutant], jobs: int, say: Callable[[str], None]) -> None:
+    def __init__(self, chosen: Sequence[Mutant], jobs: int, say: Callable[[str], None], without: Sequence[str]) -> None:
+        self.without = frozenset(without)
         self.chosen, self.jobs, self.say = chosen, jobs, say
         self.verdicts: dict[int, Verdict] = {}
         self.unusable: dict[str, str] = {}
@@ -144,7 +147,8 @@ class Mutation:
         self.unusable = {
             name: t.outcome for name, t in recorded.tests.items() if t.outcome not in ("passed", "skipped")
         }
-        self.chooser = Chooser(recorded)
+        used = {name: t for name, t in recorded.tests.items() if name.partition("::")[0] not in self.without}
+        self.chooser = Chooser(replace(recorded, tests=used))
         readers = Readers(self.loaded.functions)
         in_place: dict[int, str] = {}
         later: dict[int, list[str]] = {}
@@ -158,8 +162,8 @@ class Mutation:
                 later[at] = self.chooser.in_order(mutant, tests)
         self._controls(in_place)
         self._run(in_place, lambda at: self._put_in(self.chosen[at], in_place[at]), self._learn)
-        used = sum(1 for t in recorded.tests.values() if t.outcome == "passed" and t.lines)
-        return self.verdicts, self.unusable, self.broken, used, later
+        count = sum(1 for test in used.values() if test.outcome == "passed" and test.lines)
+        return self.verdicts, self.unusable, self.broken, count, later
 
     def _warm(self) -> None:
         """Runs one test of each module, so that not every child has to load and work out the same for the libraries."""
@@ -189,12 +193,18 @@ class Mutation:
             firsts.setdefault((mutant.file, way), replace(mutant, edit=Edit(tree, "body", None, tree.body)))
 
         def done(key: tuple[str, str], ended: children.Ended) -> None:
-            if ended.answer is None or ended.answer.how != "survived":
+            if ended.answer is None or ended.answer.caught:
                 self.broken.append(f"{key[0]}, {key[1]}: {ended.answer}")
 
-        children.run(firsts, lambda key: self._put_in(firsts[key], key[1]), done, jobs=self.jobs, folder=self.folder)
+        children.run(
+            firsts,
+            lambda key: self._put_in(firsts[key], key[1], unchanged=True),
+            done,
+            jobs=self.jobs,
+            folder=self.folder,
+        )
 
-    def _put_in(self, mutant: Mutant, way: str) -> Verdict:
+    def _put_in(self, mutant: Mutant, way: str, *, unchanged: bool = False) -> Verdict:
         if way == "body":
             put_in.body(mutant, self.loaded)
             tests = self.chooser.of_lines(mutant.file, *mutant.lines)
@@ -203,9 +213,9 @@ class Mutation:
                 pairs = put_in.machine(mutant, self.loaded)
             except Exception as error:
                 return Verdict("does not load", type(error).__name__)
-            tests = (
-                self.chooser.of_machines([_machines()[mutant.file]]) if pairs is None else self.chooser.of_pairs(pairs)
-            )
+            if not pairs and not unchanged:
+                return Verdict("the same")
+            tests = self.chooser.of_pairs(pairs) if pairs else self.chooser.of_machines([_machines()[mutant.file]])
         return self._over([self.items[name] for name in self.chooser.in_order(mutant, tests)], self.chooser.map)
 
     def _learn(self, at: int, verdict: Verdict) -> None:
