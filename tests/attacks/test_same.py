@@ -44,11 +44,14 @@ def test_the_digest_sees(world: World, change: str) -> None:
 
 def test_a_presence_that_is_not_written_yet_is_seen_by_what_is_remembered(world: World) -> None:
     """The rows alone would be blind to it for up to 15 s: an attack on a session's activity would pass."""
-    world.hook("PreToolUse", VICTIM, tool_name="Bash")
-    rows, remembered = world.rows(), world.remembered()
-    world.hook("Stop", VICTIM)
-    assert world.remembered() != remembered
-    assert world.rows() == rows
+    for _ in range(3):  # What is due may be written just now, and then not again for 15 s.
+        world.hook("PreToolUse", VICTIM, tool_name="Bash")
+        rows, remembered = world.rows(), world.remembered()
+        world.hook("Stop", VICTIM)
+        assert world.remembered() != remembered
+        if world.rows() == rows:
+            return
+    pytest.fail("each event is written at once")
 
 
 def test_reading_all_that_can_be_read_changes_nothing(world: World) -> None:
