@@ -14,6 +14,7 @@ from relaybay.service.relay import Relay
 from relaybay.ui.actions import register_actions
 from relaybay.ui.assets import Assets
 from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, typed, wants_json
+from relaybay.ui.pages_overview import register_overview
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper, Handler, RouteTable
 from relaybay.ui.problem_pages import register_problem_pages
@@ -39,6 +40,7 @@ def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
     pages = Pages(Desk(relay, gate, assets))
     pages.register(routes)
     register_actions(routes, pages)
+    register_overview(routes, pages.desk)
 
 
 def refused(request: Request, answer: Answer) -> HTTPResponse:

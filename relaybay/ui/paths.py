@@ -28,6 +28,7 @@ _PATHS: Final = {
     "task_steps": "/tasks/{key}/steps",
     "comment_withdraw": "/comments/{id}/withdraw",
     "log_out": "/logout",
+    "map": "/map",
     "stream": "/api/v1/stream",
 }
 

@@ -161,6 +161,7 @@ STATEMENTS: tuple[str, ...] = (
     """,
     "CREATE INDEX message_by_sender ON message(sender_id, sent_us)",
     "CREATE INDEX message_by_task ON message(task_id)",
+    "CREATE INDEX message_by_time ON message(sent_us)",
     """
     CREATE TABLE delivery (
       id {key},
