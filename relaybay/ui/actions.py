@@ -31,7 +31,7 @@ class _Pages(Protocol):
     desk: Desk
 
     async def board(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse: ...
-    async def inbox(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse: ...
+    async def inbox(self, request: Request, *, notice: Notice | None = None, at: str = "") -> HTTPResponse: ...
     async def projects(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse: ...
     async def session(self, request: Request, ref: str, *, notice: Notice | None = None) -> HTTPResponse: ...
     async def task(self, request: Request, key: str, *, notice: Notice | None = None) -> HTTPResponse: ...
@@ -102,15 +102,30 @@ class Actions:
         )
 
     async def comment(self, request: Request, key: str) -> HTTPResponse:
-        """The owner comments (CMT-1, CMT-2); nobody is handed it for 5 s."""
+        """The owner comments (CMT-1, CMT-2); nobody is handed it for 5 s. `at` says that it was written in the Inbox:
+        then the entry `then` is in focus next.
+        """
         form = Form(request, "comment")
-        body, parent = form.get("body"), form.get("in_reply_to")
+        body, parent, step = form.get("body"), form.get("in_reply_to"), form.number_maybe("step")
+        at, then = form.get("at"), form.get("then")
+
+        def use_case(tx: Any) -> Outcome:
+            return comments.owner_comment(
+                tx, self._desk.relay, task=key, body=body, in_reply_to=parent, step=step, from_board=True
+            )
+
+        if at:
+            return await self._done(
+                form,
+                "answer",
+                use_case,
+                lambda data: url("inbox", at=then, undo=data["id"]),
+                lambda notice: self._pages.inbox(request, notice=notice, at=at),
+            )
         return await self._done(
             form,
             "comment",
-            lambda tx: comments.owner_comment(
-                tx, self._desk.relay, task=key, body=body, in_reply_to=parent, from_board=True
-            ),
+            use_case,
             lambda data: url("task", data["id"], key=key),
             lambda notice: self._pages.task(request, key, notice=notice),
         )
@@ -227,7 +242,7 @@ class Actions:
             form,
             "inbox",
             lambda tx: inbox.seen(tx, kind=kind, ref=ref),
-            lambda _: url("inbox"),
+            lambda _: form.back(url("inbox")),
             lambda notice: self._pages.inbox(request, notice=notice),
         )
 

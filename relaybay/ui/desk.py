@@ -87,19 +87,22 @@ class Desk:
         request: Request,
         page: Page,
         view: Callable[..., Outcome],
-        address: str,
+        address: str | Callable[[dict[str, Any]], str],
         title: str,
         *,
         notice: Notice | None = None,
         **named: Any,
     ) -> HTTPResponse:
-        """A page, or of it the fragments that `?fragment=` names, or its JSON twin. `address` is the page's own."""
+        """A page, or of it the fragments that `?fragment=` names, or its JSON twin. `address` is the page's own; a
+        function makes it from what the view found.
+        """
         outcome, around = await self.read(view, **named)
         if outcome.refusal is not None:
             return self.refuse(request, word_refusal(for_owner(outcome.refusal)), around)
         if wants_json(request):
             return _json({**outcome.data, **around})
-        values = {**outcome.data, **around, **self._frame(request, page.place, address, title, notice)}
+        own = address(outcome.data) if callable(address) else address
+        values = {**outcome.data, **around, **self._frame(request, page.place, own, title, notice)}
         wanted = request.args.get("fragment", "") if request.method in ("GET", "HEAD") else ""
         if wanted:
             known = [name for name in ("nav", *page.fragments) if name in wanted.split(",")]

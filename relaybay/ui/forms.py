@@ -42,15 +42,21 @@ TEXT_MAYBE: Final = Field(100_000, required=False)
 #: Name of a form → its fields.
 FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     "task_create": {"project": LINE, "title": LINE, "body": TEXT_MAYBE, "status": LINE_MAYBE},
-    "comment": {"body": TEXT, "in_reply_to": LINE_MAYBE},
+    "comment": {
+        "body": TEXT,
+        "in_reply_to": LINE_MAYBE,
+        "step": LINE_MAYBE,
+        "at": LINE_MAYBE,
+        "then": LINE_MAYBE,
+    },
     "withdraw": {"task": LINE_MAYBE},
     "replies_read": {"back": LINE_MAYBE},
     "bind": {"session": LINE, "back": LINE_MAYBE},
     "status": {"status": LINE, "back": LINE_MAYBE},
     "steps": {"text": TEXT_MAYBE, "done": LINE_MAYBE, "undone": LINE_MAYBE, "back": LINE_MAYBE},
     "project_add": {"slug": LINE, "title": LINE, "root": LINE},
-    "message_seen": {},
-    "entry_seen": {"kind": LINE, "ref": LINE},
+    "message_seen": {"back": LINE_MAYBE},
+    "entry_seen": {"kind": LINE, "ref": LINE, "back": LINE_MAYBE},
     "rename": {"title": LINE},
     "end": {},
     "unlink": {},
@@ -107,6 +113,10 @@ class Form:
             return int(text)
         self.fault = self.fault or word("board.form_number", name=name)
         return 0
+
+    def number_maybe(self, name: str) -> int:
+        """As `number`, 0 where the field did not come or is empty."""
+        return self.number(name) if self.get(name) else 0
 
     @property
     def kept(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from sanic import HTTPResponse, Request
 
@@ -21,7 +21,7 @@ from relaybay.ui.problem_pages import register_problem_pages
 from relaybay.ui.render import Renderer
 
 _BOARD: Final = Page("board.html", "board", ("summary", "columns"))
-_INBOX: Final = Page("inbox.html", "inbox", ("entries",))
+_INBOX: Final = Page("inbox.html", "inbox", ("inbox_undo", "inbox_entry", "entries"))
 _SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
 _SESSION: Final = Page("session.html", "sessions", ("session_facts", "session_mail", "timeline"))
 _MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
@@ -92,9 +92,17 @@ class Pages:
         address, given = url("board", project=project, move=move), {"project": project, "move": move}
         return await self.desk.show(request, _BOARD, views.board, address, "Board", notice=notice, **given)
 
-    async def inbox(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
-        """`/inbox`."""
-        return await self.desk.show(request, _INBOX, views_inbox.inbox_page, url("inbox"), "Inbox", notice=notice)
+    async def inbox(self, request: Request, *, notice: Notice | None = None, at: str = "") -> HTTPResponse:
+        """`/inbox`, with the entry `at` in focus. The page's own address names the entry that it shows: fetched again
+        it shows that one or that it is gone, and a key never acts on another.
+        """
+        given = {"at": at or request.args.get("at", ""), "undo": request.args.get("undo", "")}
+
+        def address(data: dict[str, Any]) -> str:
+            return url("inbox", at=data["focus"]["id"] if data["focus"] else given["at"], undo=given["undo"])
+
+        view = views_inbox.inbox_page
+        return await self.desk.show(request, _INBOX, view, address, "Inbox", notice=notice, **given)
 
     async def sessions(self, request: Request) -> HTTPResponse:
         """`/sessions`."""

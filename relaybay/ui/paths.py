@@ -33,6 +33,11 @@ _PATHS: Final = {
 }
 
 
+def has_page(name: str) -> bool:
+    """Whether there is an address of that name."""
+    return name in _PATHS
+
+
 def url(name: str, /, _part: str = "", **values: str | None) -> str:
     """The address `name`. Values that its path names fill it, the others make the query; empty ones are left out.
 

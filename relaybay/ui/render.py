@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from relaybay.service.clock import age
 from relaybay.ui.assets import Assets
 from relaybay.ui.markdown import markdown_filter
-from relaybay.ui.paths import url
+from relaybay.ui.paths import has_page, url
 from relaybay.ui.text import (
     body_filter,
     name_filter,
@@ -38,7 +38,7 @@ class Renderer:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._env.globals.update(url=url, asset=assets.address)
+        self._env.globals.update(url=url, has_page=has_page, asset=assets.address)
         self._env.filters.update(
             text=text_filter,
             name=name_filter,

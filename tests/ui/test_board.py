@@ -28,12 +28,13 @@ def lively(board: Board) -> dict[str, str]:
     board.send(web, "night", "Are you there?")
     written = board.owner_comment(key, "Look at **this**")
     board.hand_over(web)
-    board.reply(web, key, "Done", written)
+    reply = board.reply(web, key, "Done", written)
     board.relay.store.write(lambda tx: events.put_inbox(tx, "reply_too_deep", first, api.id))
     board.relay.store.write(lambda tx: events.put_inbox(tx, "spool_fault", "a.jsonl", None))
     return {
         "/": "board",
-        "/inbox": "inbox",
+        f"/inbox?at={reply}": "inbox",
+        f"/inbox?at={first}": "inbox",
         "/sessions": "sessions",
         f"/sessions/{web.ref}": "sessions",
         "/messages": "messages",
@@ -310,7 +311,7 @@ def test_a_name_that_nothing_proves_is_marked(board: Board) -> None:
     key = board.task(bound=docs)
     cid = board.reply(docs, key, "trust me")
     assert "name not verified" in board.page(f"/tasks/{key}").by_id(cid).text
-    assert "name not verified" in board.page("/inbox").by_id("entry-1").text
+    assert "name not verified" in board.page("/inbox").by_id("inbox_entry").text
 
 
 def test_messages_are_filtered_and_paged(board: Board) -> None:

@@ -97,7 +97,9 @@ def refused_for(answer: Answer, name: str, code: str = "argument_invalid") -> No
 
 def test_every_form_of_the_board_has_its_fields_listed(full: Furnished) -> None:
     assert set(full.paths) == set(forms.FIELDS)
-    pages = ["/", "/inbox", "/projects", f"/tasks/{full.values['<key:str>']}", f"/sessions/{full.values['<ref:str>']}"]
+    waiting = [e["href"] for e in full.board.page("/inbox").all("a", class_="queue-row")]
+    assert len(waiting) == 2
+    pages = ["/", *waiting, "/projects", f"/tasks/{full.values['<key:str>']}", f"/sessions/{full.values['<ref:str>']}"]
     seen = set()
     for path in pages:
         page = full.board.page(path)

@@ -75,11 +75,11 @@ def test_replies_wait_until_they_are_marked_or_answered(board: Board) -> None:
     key = board.task("Mend the cart", bound=web)
     board.reply(web, key, "Shall I **hide** it?")
     page = board.page("/inbox")
-    assert "Shall I hide it?" in page.by_id("entry-1").text
+    assert "Shall I hide it?" in page.by_id("inbox_entry").text
     answer = board.submit(page, f"/tasks/{key}/replies/read")
     assert (answer.status, answer.headers["location"]) == (303, "/inbox")
     page = board.page("/inbox")
-    assert "Nothing waits for you" in page.by_id("entries").text
+    assert "Nothing needs you" in page.by_id("inbox_entry").text
     assert page.one("title").text == "Inbox · relaybay"
     board.reply(web, key, "And now?")
     assert board.page("/").one("title").text == "(1) Board · relaybay"
@@ -93,9 +93,9 @@ def test_a_stopped_chain_stands_in_the_inbox_until_seen(board: Board) -> None:
     mid = board.send(web, "shop-api", "Thanks again!")
     board.relay.store.write(lambda tx: events.put_inbox(tx, "reply_too_deep", mid, api.id))
     page = board.page("/inbox")
-    assert "Thanks again!" in page.by_id("entry-1").text
+    assert "Thanks again!" in page.by_id("inbox_entry").text
     assert board.submit(page, f"/messages/{mid}/seen").headers["location"] == "/inbox"
-    assert "Nothing waits for you" in board.page("/inbox").text
+    assert "Nothing needs you" in board.page("/inbox").text
     again = board.submit(page, f"/messages/{mid}/seen")
     assert again.status == 422
     assert "Not done." in again.document.by_id("refusal-inbox").text
@@ -104,9 +104,9 @@ def test_a_stopped_chain_stands_in_the_inbox_until_seen(board: Board) -> None:
 def test_a_fault_stands_in_the_inbox_until_seen(board: Board) -> None:
     board.relay.store.write(lambda tx: events.put_inbox(tx, "spool_fault", "<b>.jsonl", None))
     page = board.page("/inbox")
-    assert "relaybay doctor" in page.by_id("entry-1").text
+    assert "relaybay doctor" in page.by_id("inbox_entry").text
     assert board.submit(page, "/inbox/seen").status == 303
-    assert "Nothing waits for you" in board.page("/inbox").text
+    assert "Nothing needs you" in board.page("/inbox").text
 
 
 def test_a_task_is_made_and_its_project_with_it(board: Board) -> None:
