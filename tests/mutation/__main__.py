@@ -18,7 +18,8 @@ import pytest
 
 from tests.mutation import argued, mutants
 from tests.mutation.edits import Mutant
-from tests.mutation.session import Mutation, Verdict
+from tests.mutation.running import Verdict
+from tests.mutation.session import Mutation
 
 SHARE_MIN = 0.95
 TESTS_SHOWN_MAX = 3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutation.edits import Mutant
-from tests.mutation.session import Verdict
+from tests.mutation.running import Verdict
 
 FILE = Path(__file__).with_name("argued.toml")
 _Key = tuple[str, str, str, str, int]
