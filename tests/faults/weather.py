@@ -43,7 +43,7 @@ def still(clock: Clock, chance: random.Random) -> None:
 
 
 def days_ahead_and_back(clock: Clock, chance: random.Random) -> None:
-    clock.us += chance.choice([-3, 0, 0, 3]) * DAY
+    clock.us = TODAY + chance.choice([-3, 0, 0, 3]) * DAY + (clock.us - TODAY) % DAY
 
 
 def an_hour_back(clock: Clock, chance: random.Random) -> None:
@@ -81,6 +81,8 @@ def anything(clock: Clock, chance: random.Random) -> None:
 WEATHERS = [
     days_ahead_and_back, an_hour_back, summer_and_winter, stands_still, back_to_1970, before_1970, over_2038, anything,
 ]  # fmt: skip
+#: Those under which nothing gets older than a week at once.
+WITHIN_A_WEEK = (days_ahead_and_back, an_hour_back, summer_and_winter, stands_still)
 TICK_US = 20_000
 
 
@@ -109,7 +111,6 @@ class Weathered:
         self.chance = random.Random(seed)
         self.weather = WEATHERS[number % len(WEATHERS)]
         self.clock = Clock(TODAY, TICK_US)
-        self.swept_us = TODAY
         self.relay = open_relay(folder / "relaybay.db", self.clock)
         self.script = Script(self.relay, told, seed)
         self.door = WatchedDoor(self.relay)
@@ -144,11 +145,10 @@ class Weathered:
         gone = store.read(sweep.gone_clients)
         store.write(lambda tx: sweep.end_gone(tx, self.relay, gone))
         store.write(lambda tx: sweep.end_silent(tx, self.relay, 24))
-        if abs(self.clock.us - self.swept_us) < limit("spool_ids_days") * DAY / 2:
-            # A machine that was in 1970 forgets what it heard there as soon as it is told the time: ids of a spool that it has
-            # applied, and that was not yet removed, would then be applied again. Known, and not held here.
+        if self.weather in WITHIN_A_WEEK:
+            # A machine that was in 1970 forgets what it heard there as soon as it is told the time: ids of a spool that it
+            # has applied, and that was not yet removed, would then be applied again. Known, and not held here.
             store.write(sweep.forget_old)
-        self.swept_us = self.clock.us
 
     def good_times(self, seconds: float) -> None:
         """The clock goes on from where it stands, as clocks do."""
