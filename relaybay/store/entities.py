@@ -264,14 +264,6 @@ def _feed(db: Any) -> None:
         query = Optional(str, **_TEXT)
         created_us = Required(int, **_BIG)
 
-    class SavedView(db.Entity):
-        _table_ = "saved_view"
-        id = PrimaryKey(int, size=64, auto=True)
-        page = Required(str, **_TEXT)
-        name = Required(str, **_TEXT)
-        query = Optional(str, **_TEXT)
-        created_us = Required(int, **_BIG)
-
     class SpoolSeen(db.Entity):
         _table_ = "spool_seen"
         event_id = PrimaryKey(str, **_TEXT)
