@@ -163,7 +163,7 @@ class _Sessions:
         op("POST", f"{one}/unlink", "unlink_session", self._unlink, door="api", responses=shown)
 
     async def _list(self, _: Request, query: io.SessionsQuery) -> HTTPResponse:
-        return respond(await run(self._relay, sessions.list_sessions, live=query.live, read=True))
+        return respond(await run(self._relay, sessions.list_sessions, live=query.live, q=query.q, read=True))
 
     async def _show(self, _: Request, ref: str) -> HTTPResponse:
         return respond(await run(self._relay, sessions.show_session, ref, read=True))
@@ -223,7 +223,7 @@ class _Mail:
 
     async def _list(self, _: Request, query: io.MessagesQuery) -> HTTPResponse:
         caller = Caller(session=query.session, owner=True)
-        given = {"box": query.box, "unread_only": query.unread_only, "task": query.task, "before": query.before}
+        given = query.model_dump(include={"box", "unread_only", "task", "before", "q"})
         return respond(
             await run(self._relay, message_lists.list_messages, caller, limit_=query.limit, read=True, **given)
         )

@@ -40,18 +40,20 @@ class Query(BaseModel):
 
 
 class SessionsQuery(Query):
-    """Which sessions."""
+    """Which sessions. `q` is a filter; all that is given has to fit."""
 
     live: Flag = False
+    q: str = ""
 
 
 class TasksQuery(Query):
-    """Which tasks."""
+    """Which tasks. `query` is a plain text to be found in them, `q` a filter; all that is given has to fit."""
 
     project: str = ""
     status: Status | None = None
     session: str = ""
     query: str = ""
+    q: str = ""
     limit: Count = LIST_DEFAULT
     before: str = ""
 
@@ -66,12 +68,13 @@ class CommentsQuery(Query):
 
 
 class MessagesQuery(Query):
-    """Which messages. Without a session those of all; then `box` says nothing."""
+    """Which messages. Without a session those of all; then `box` says nothing. `q` is a filter."""
 
     session: str = ""
     box: Box = "all"
     unread_only: Flag = False
     task: str = ""
+    q: str = ""
     limit: Count = LIST_DEFAULT
     before: str = ""
 

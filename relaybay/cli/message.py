@@ -8,7 +8,7 @@ import click
 
 from relaybay.cli import output
 from relaybay.cli.exits import Failure, failure
-from relaybay.cli.options import json_option, page_options, show_list
+from relaybay.cli.options import filter_option, json_option, page_options, show_list
 from relaybay.cli.reached import sentence
 from relaybay.cli.shell import Shell
 
@@ -29,6 +29,7 @@ def message_command() -> None:
 
     \b
       relaybay message list --session S-12 --unread
+      relaybay message list -q "from:shop-web is:undelivered older:10m"
       relaybay message show m_01J…
     """  # noqa: D301 - Click reads the escape.
 
@@ -38,6 +39,7 @@ def message_command() -> None:
 @click.option("--box", type=click.Choice(["in", "out", "all"]), help="Only what the session got, or sent.")
 @click.option("--unread", is_flag=True, help="Only unread ones.")
 @click.option("--task", metavar="KEY", help="Only those about this task.")
+@filter_option("from:shop-web is:undelivered older:10m")
 @page_options
 @json_option
 @click.pass_obj

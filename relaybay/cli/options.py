@@ -17,6 +17,11 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(command)
 
 
+def filter_option(example: str) -> Callable[[F], F]:
+    """`--query`: the filter of the board's address bar; what is wrong with it is said with its place."""
+    return click.option("--query", "-q", "q", metavar="FILTER", help=f'Only those that fit, as in -q "{example}".')
+
+
 def page_options(command: F) -> F:
     """`--limit` and `--before`, for lists that are newest first."""
     command = click.option("--before", metavar="ID", help="Only what is older than this one.")(command)

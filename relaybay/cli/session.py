@@ -9,7 +9,7 @@ import click
 
 from relaybay.cli import exits, output
 from relaybay.cli.exits import failure
-from relaybay.cli.options import json_option, show_list, show_thing
+from relaybay.cli.options import filter_option, json_option, show_list, show_thing
 from relaybay.cli.reached import sentence
 from relaybay.cli.shell import Shell, ask
 
@@ -45,11 +45,12 @@ def session_command() -> None:
 
 @session_command.command("list")
 @click.option("--live", is_flag=True, help="Only those that live.")
+@filter_option("state:idle has:undelivered")
 @json_option
 @click.pass_obj
-def _list(shell: Shell, live: bool, as_json: bool) -> None:
-    """All sessions."""
-    answer = shell.server.get("sessions", live=live)
+def _list(shell: Shell, live: bool, q: str | None, as_json: bool) -> None:
+    """All sessions, newest first."""
+    answer = shell.server.get("sessions", live=live, q=q)
     show_list(answer, "sessions", COLUMNS, "No session yet. One appears with its first hook event.", as_json=as_json)
 
 

@@ -8,7 +8,7 @@ import click
 
 from relaybay.cli import exits, output
 from relaybay.cli.exits import Failure, failure
-from relaybay.cli.options import json_option, page_options, show_done, show_list
+from relaybay.cli.options import filter_option, json_option, page_options, show_done, show_list
 from relaybay.cli.shell import Shell, read_text
 
 STATUSES = ("inbox", "todo", "doing", "review", "done", "dropped")
@@ -37,13 +37,20 @@ def task_command() -> None:
 @click.option("--project", metavar="SLUG", help="Only this project's (default: project.slug of the configuration).")
 @click.option("--status", type=_STATUS, help="Only those that are there.")
 @click.option("--session", metavar="S", help="Only those bound to this session.")
-@click.option("--query", "-q", metavar="TEXT", help="Only those with this text.")
+@filter_option("cart status:doing is:unread")
 @page_options
 @json_option
 @click.pass_obj
 def _list(shell: Shell, /, project: str | None, as_json: bool, **query: Any) -> None:
-    """Tasks, newest first."""
-    answer = shell.server.get("tasks", project=project or shell.settings.project_slug or None, **query)
+    """Tasks, newest first.
+
+    \b
+      relaybay task list -q "cart status:doing,review is:undelivered"
+      relaybay task list -q "older:3d -status:done sort:updated"
+    """  # noqa: D301 - Click reads the escape.
+    # A filter may name a project of its own.
+    own = "" if "project:" in (query["q"] or "") else shell.settings.project_slug
+    answer = shell.server.get("tasks", project=project or own or None, **query)
     if not as_json:
         answer |= {"tasks": [_shown(task) for task in answer["tasks"]]}
     show_list(answer, "tasks", COLUMNS, "No task here. `relaybay task create TITLE` makes one.", as_json=as_json)

@@ -8,11 +8,12 @@ from typing import Any, Literal
 from relaybay.answers import word
 from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules.text import name_literal
-from relaybay.service import listing, receipts
+from relaybay.service import filters, listing, receipts
 from relaybay.service.arguments import check_limit, one_session
 from relaybay.service.identity import identify
 from relaybay.service.relay import Relay
 from relaybay.store import messages, tasks
+from relaybay.store.conditions import all_of
 from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
@@ -34,10 +35,12 @@ def list_messages(
     unread_only: bool = False,
     task: str = "",
     message_id: str = "",
+    q: str = "",
     limit_: int = 50,
     before: str = "",
 ) -> Outcome:
-    """A page of a session's messages, newest first. The owner may leave the session out and then sees all of them.
+    """A page of a session's messages, newest first. The owner may leave the session out and then sees all of them, and
+    may filter them (`q`, in the grammar of `rules/query.py`).
 
     That a row which never linked itself was given texts by its Inbox is remembered (`message_ack` without an id).
     """
@@ -46,10 +49,16 @@ def list_messages(
     if isinstance(row, Refusal):
         return Outcome(refusal=row)
     where, values = _conditions(row, box, unread_only=unread_only)
-    refusal = narrow(tx, where, values, task, message_id, before, lambda _: Refusal("list.message_unknown", "75"))
+    asked = filters.narrowed(tx, q, "messages")
+    if isinstance(asked, Refusal):
+        return Outcome(refusal=asked)
+    oldest_first = asked[0].once("sort", "new") == "old"
+    unknown = Refusal("list.message_unknown", "75")
+    refusal = narrow(tx, where, values, task, message_id, before, lambda _: unknown, oldest_first=oldest_first)
     if refusal is not None:
         return Outcome(refusal=refusal)
-    found = messages.listed(tx, " AND ".join(where) or "1 = 1", values, limit_ + 1)
+    where_all, values = all_of([(" AND ".join(where) or "1 = 1", values), *asked[1]])
+    found = messages.listed(tx, where_all, values, limit_ + 1, oldest_first=oldest_first)
     items, cut = listing.cut((_item(tx, relay, row, mail) for mail in found[:limit_]), listing.room())
     if row is not None and not row.linked_itself and box == "in" and not caller.owner:
         messages.give(tx, [mail.id for mail in found[: len(items)]])
@@ -98,15 +107,21 @@ def narrow(
     message_id: str,
     before: str,
     unknown: Callable[[str], Refusal],
+    *,
+    oldest_first: bool = False,
 ) -> Refusal | None:
-    """Adds what a list is narrowed to, to its conditions; `unknown` words the refusal of an id no message has."""
+    """Adds what a list is narrowed to, to its conditions; `unknown` words the refusal of an id no message has.
+
+    `before` is the last message of the page before: what is older follows, or with `oldest_first` what is newer.
+    """
     if task:
         about = tasks.get(tx, task)
         if about is None:
             return Refusal("task.unknown", "75", {"task": name_literal(task)})
         where.append("m.task_id = ?")
         values.append(about.id)
-    for given, condition in ((message_id, "m.mid = ?"), (before, "d.id < ?")):
+    past = "d.id > ?" if oldest_first else "d.id < ?"
+    for given, condition in ((message_id, "m.mid = ?"), (before, past)):
         if not given:
             continue
         mail = messages.get(tx, given)

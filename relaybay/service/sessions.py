@@ -9,7 +9,7 @@ from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules import names
 from relaybay.rules.text import check_text, name_line, name_literal
-from relaybay.service import links, naming, reach
+from relaybay.service import filters_sessions, links, naming, reach
 from relaybay.service.arguments import invalid, one_session
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
@@ -66,9 +66,12 @@ def _link(state: str) -> str:
     return state.removesuffix("_unseen")
 
 
-def list_sessions(tx: Tx, relay: Relay, *, live: bool = False) -> Outcome:
-    """All rows, newest first, or those whose link is live."""
-    rows = [row for row in sessions.every(tx) if not live or row.link_state in _LIVE]
+def list_sessions(tx: Tx, relay: Relay, *, live: bool = False, q: str = "") -> Outcome:
+    """All rows, newest first, or those whose link is live, or that a filter lets through (`rules/query.py`)."""
+    found = filters_sessions.passing(tx, relay, q)
+    if isinstance(found, Refusal):
+        return Outcome(refusal=found)
+    rows = [row for row in found[1] if not live or row.link_state in _LIVE]
     return Outcome({"sessions": [view(tx, relay, row) for row in rows]})
 
 

@@ -10,13 +10,14 @@ from relaybay.answers import word
 from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules import names
 from relaybay.rules.text import check_text, name_literal, normalise
-from relaybay.service import comment_lists, listing, projects, writes
-from relaybay.service.arguments import LIST_DEFAULT, NEWEST, check_limit, check_line, check_status, invalid, one_session
+from relaybay.service import comment_lists, filters, listing, projects, writes
+from relaybay.service.arguments import LIST_DEFAULT, check_limit, check_line, check_status, invalid, one_session
 from relaybay.service.card import task_view
 from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
 from relaybay.service.writes import Author
 from relaybay.store import tasks
+from relaybay.store.conditions import Condition, all_of
 from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
@@ -34,50 +35,56 @@ def tasks_list(
     status: str = "",
     session: str = "",
     query: str = "",
+    q: str = "",
     limit: int = LIST_DEFAULT,
     before: str = "",
 ) -> Outcome:
-    """Tasks, newest first: of a project, with a status, bound to a session, with a text in key, title or body.
+    """Tasks, newest first: of a project, with a status, bound to a session, with a text in key, title or body; and
+    those that a filter `q` lets through (`rules/query.py`), which may order them in another way.
 
     A read. `session` is found as RECV finds; `before` is the last page's last key.
     """
-    conditions: list[tuple[str, Any]] = []
+    conditions: list[Condition] = []
     wrong = check_limit(limit) or (check_status(status) if status else None)
     if wrong is not None:
         return Outcome(refusal=wrong)
     if project:
         if tasks.project(tx, project) is None:
             return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
-        conditions.append(("p.slug = ?", project))
+        conditions.append(("p.slug = ?", [project]))
     if status:
-        conditions.append(("t.status = ?", status))
+        conditions.append(("t.status = ?", [status]))
     if session:
         bound = one_session(tx, session)
         if isinstance(bound, Refusal):
             return Outcome(refusal=bound)
-        conditions.append(("t.session_id = ?", bound.id))
+        conditions.append(("t.session_id = ?", [bound.id]))
+    asked = filters.narrowed(tx, q, "tasks")
+    if isinstance(asked, Refusal):
+        return Outcome(refusal=asked)
     last = tasks.get(tx, before) if before else None
     if before and last is None:
         return unknown(before)
-    found = list(_having(tx, conditions, query, last.id if last else NEWEST, limit + 1))
-    views, more = listing.cut([task_view(tx, task, body=False) for task in found[:limit]], listing.room())
+    where, order = all_of([*conditions, *asked[1]]), asked[0].once("sort", "new")
+    found = list(_having(tx, where, query, order, last, limit + 1))
+    views, cut = listing.cut([task_view(tx, task, body=False) for task in found[:limit]], listing.room())
     data: dict[str, Any] = {"tasks": views, "text": word("task.listed", count=len(views)).text}
-    if more or len(found) > limit:
+    if cut or len(found) > limit:
         data["before"] = views[-1]["key"]
     return Outcome(data=data)
 
 
-def _having(tx: Tx, conditions: list[tuple[str, Any]], query: str, before: int, most: int) -> Iterator[TaskRow]:
+def _having(tx: Tx, where: Condition, query: str, order: str, past: TaskRow | None, most: int) -> Iterator[TaskRow]:
     """Up to `most` tasks that have `query` in them, whatever its case. The database folds only ASCII, so this does."""
     wanted, given = query.casefold(), 0
-    while page := tasks.listed(tx, conditions, before, most):
+    while page := tasks.page(tx, *where, order, past, most):
         for task in page:
             if wanted in f"{task.task_key}\n{task.title}\n{task.body_md}".casefold():
                 yield task
                 given += 1
                 if given == most:
                     return
-        before = page[-1].id
+        past = page[-1]
 
 
 def task_get(tx: Tx, relay: Relay, caller: Caller, *, task: str) -> Outcome:

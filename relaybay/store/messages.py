@@ -180,9 +180,29 @@ def give(tx: Tx, delivery_ids: Sequence[int]) -> None:
         tx.run("UPDATE delivery SET given_us = ? WHERE id = ? AND given_us = 0", tx.now, key)
 
 
-def listed(tx: Tx, where: str, values: Sequence[Any], most: int) -> list[Mail]:
+def listed(tx: Tx, where: str, values: Sequence[Any], most: int, *, oldest_first: bool = False) -> list[Mail]:
     """Deliveries newest first for a list; `where` is the caller's own condition over `m` and `d`."""
-    return _mails(tx, f"WHERE {where} ORDER BY d.id DESC LIMIT ?", *values, most)
+    order = "d.id" if oldest_first else "d.id DESC"
+    return _mails(tx, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, most)
+
+
+def count(tx: Tx, where: str, values: Sequence[Any], most: int) -> int:
+    """How many deliveries a list has, counted up to `most`."""
+    found = f"SELECT 1 FROM delivery d JOIN message m ON m.id = d.message_id WHERE {where} LIMIT ?"  # noqa: S608
+    return int(tx.value(f"SELECT count(*) FROM ({found}) counted", *values, most))  # noqa: S608 - own words.
+
+
+def thread(tx: Tx, mid: str, most: int) -> list[Mail]:
+    """A message with all that it answers and all that answers it or those, the oldest first."""
+    return _mails(
+        tx,
+        "WHERE m.id IN (WITH RECURSIVE up(id, above) AS (SELECT id, parent_id FROM message WHERE mid = ?"
+        " UNION SELECT p.id, p.parent_id FROM message p JOIN up ON p.id = up.above),"
+        " down(id) AS (SELECT min(id) FROM up UNION SELECT a.id FROM message a JOIN down ON a.parent_id = down.id)"
+        " SELECT id FROM down) ORDER BY d.id LIMIT ?",
+        mid,
+        most,
+    )
 
 
 def move_sender(tx: Tx, from_id: int, to_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -150,6 +151,34 @@ def listed(tx: Tx, conditions: list[tuple[str, Any]], before: int, most: int) ->
     """A page of tasks, newest first. `conditions` are (SQL with one `?`, value) pairs of the caller's own making."""
     where = " AND ".join(["t.id < ?", *(sql for sql, _ in conditions)])
     return _tasks(tx, f"WHERE {where} ORDER BY t.id DESC LIMIT ?", before, *(v for _, v in conditions), most)
+
+
+#: Order → how it is asked for, the condition on what comes after a task, and that task's values.
+_ORDERS: dict[str, tuple[str, str, Callable[[TaskRow], list[Any]]]] = {
+    "new": ("t.id DESC", "t.id < ?", lambda task: [task.id]),
+    "old": ("t.id", "t.id > ?", lambda task: [task.id]),
+    "updated": (
+        "t.updated_us DESC, t.id DESC",
+        "(t.updated_us, t.id) < (?, ?)",
+        lambda task: [task.updated_us, task.id],
+    ),
+}
+
+
+def page(tx: Tx, where: str, values: Sequence[Any], order: str, past: TaskRow | None, most: int) -> list[TaskRow]:
+    """A page of tasks that meet a condition over `t` and `p`: the `new` ones first, the `old` ones or those `updated`
+    last; with `past`, what comes after that task.
+    """
+    by, after, of = _ORDERS[order]
+    if past is not None:
+        where, values = f"({where}) AND {after}", [*values, *of(past)]
+    return _tasks(tx, f"WHERE {where} ORDER BY {by} LIMIT ?", *values, most)
+
+
+def counted(tx: Tx, where: str, values: Sequence[Any]) -> dict[str, int]:
+    """How many tasks meet a condition, by their status."""
+    joined = "task t JOIN project p ON p.id = t.project_id"
+    return dict(tx.rows(f"SELECT t.status, count(*) FROM {joined} WHERE {where} GROUP BY t.status", *values))  # noqa: S608
 
 
 def steps(tx: Tx, task_id: int) -> list[tuple[int, str, bool]]:

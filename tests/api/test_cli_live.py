@@ -311,6 +311,10 @@ def test_a_task_from_its_making_to_a_comment(shared):
     shown = shared.ask("task", "show", key)
     assert [json.loads(each["body"]) for each in shown["comments"]] == ["please look"]
     assert key in [each["key"] for each in shared.ask("task", "list", "--project", "cli-a")["tasks"]]
+    assert [each["key"] for each in shared.ask("task", "list", "-q", "project:cli-a fix")["tasks"]] == [key]
+    for listed in ("task", "session", "message"):
+        refused = shared.ask(listed, "list", "-q", "is:nothing", code=65)["error"]
+        assert refused["code"] == "argument_invalid" and "At character 4" in refused["text"]
     assert "session" not in shared.ask("task", "unbind", key)
     printed = shared.run("task", "show", key, check=0).stdout
     assert "Fix it" in printed and "[x] 1 first" in printed and "  please look" in printed

@@ -338,3 +338,20 @@ def test_metrics_are_numbers_alone(served) -> None:
     assert "secret" not in text
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rpartition(" ")[2]) >= 0
+
+
+@pytest.mark.spec("40", "70", "75")
+def test_lists_take_the_filter_of_the_board(served) -> None:
+    served.post("projects", slug="shop", title="The shop")
+    keys = [
+        served.owner.post("/api/v1/tasks", {"project": "shop", "title": t}).json["key"] for t in ("Paint it", "Sand it")
+    ]
+    served.post("sessions", desktop="d-7", title="Desk seven")
+    assert [one["key"] for one in served.get("tasks?q=paint")["tasks"]] == keys[:1]
+    assert [one["key"] for one in served.get("tasks?q=it%20sort:old&limit=1")["tasks"]] == keys[:1]
+    assert served.get("messages?q=is:undelivered%20from:%22Desk%20seven%22")["messages"] == []
+    assert [one["title"] for one in served.get("sessions?q=seven%20state:unknown")["sessions"]] == ["Desk seven"]
+    for path in ("tasks?q=is:x", "messages?q=paint", "sessions?q=%22a", "messages?q=from:nobody-at-all"):
+        refused = served.owner.get(f"/api/v1/{path}")
+        assert (refused.status, refused.json["code"]) == (422, "argument_invalid"), path
+        assert "At character " in refused.json["detail"]

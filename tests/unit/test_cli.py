@@ -262,6 +262,19 @@ CALLS = {
         "/api/v1/tasks?status=todo&limit=3",
         None,
     ),
+    "task list filtered": (
+        ["task", "list", "-q", "cart status:doing"],
+        "GET",
+        "/api/v1/tasks?q=cart+status%3Adoing",
+        None,
+    ),
+    "message list filtered": (
+        ["message", "list", "-q", 'from:"a b" is:unread'],
+        "GET",
+        "/api/v1/messages?q=from%3A%22a+b%22+is%3Aunread",
+        None,
+    ),
+    "session list filtered": (["session", "list", "--query", "is:live"], "GET", "/api/v1/sessions?q=is%3Alive", None),
     "task show": (["task", "show", "a-1"], "GET", "/api/v1/tasks/a-1", None),
     "task create": (
         ["task", "create", "T", "--project", "a", "--body", "B"],
