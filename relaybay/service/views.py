@@ -30,8 +30,16 @@ COLUMNS = STATUSES[:-1]
 
 
 def around(tx: Tx) -> dict[str, Any]:
-    """What stands around every page: how much waits for the owner, and the time at which the page was read."""
-    return {"needs_you": inbox.count(tx), "at": rfc3339(tx.now)}
+    """What stands around every page: how much waits for the owner, how many messages are not delivered and not
+    read, and the time at which the page was read.
+    """
+    mail = counted.mail_open(tx)
+    return {
+        "needs_you": inbox.count(tx),
+        "undelivered": mail.get("sent", 0),
+        "unread": mail.get("delivered", 0),
+        "at": rfc3339(tx.now),
+    }
 
 
 def session_short(relay: Relay, row: SessionRow) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The board's own style, scripts and icon: read once at start, under an address that changes with any of them."""
+"""The board's own style, scripts and icons, and those vendored: read once at start, under one address that changes
+with the content of any of them, so browsers may keep them for ever and scripts find each other by relative names.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ _DIGEST_CHARS: Final = 12
 
 
 class Assets:
-    """The files of `static/`, by name."""
+    """The files of `static/`, by their path in it: `base.css`, `vendor/htmx.min.js`."""
 
     def __init__(self) -> None:
-        self._files = {path.name: path.read_bytes() for path in sorted(_FOLDER.iterdir()) if path.suffix in _TYPES}
+        self._files = {
+            path.relative_to(_FOLDER).as_posix(): path.read_bytes()
+            for path in sorted(_FOLDER.rglob("*"))
+            if path.suffix in _TYPES and path.is_file()
+        }
         whole = hashlib.sha256()
         for name, content in self._files.items():
             whole.update(f"{name}\0{len(content)}\0".encode() + content)
@@ -44,4 +50,4 @@ class Assets:
                 return HTTPResponse(b"", status=404, content_type="text/plain; charset=utf-8")
             return HTTPResponse(content, content_type=_TYPES[Path(name).suffix])
 
-        routes.op("GET", "/static/<version:str>/<name:str>", "static", static, door="open", cache=_CACHE)
+        routes.op("GET", "/static/<version:str>/<name:path>", "static", static, door="open", cache=_CACHE)

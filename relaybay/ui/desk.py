@@ -22,6 +22,7 @@ from relaybay.service import views
 from relaybay.service.relay import Relay
 from relaybay.service.views_owner import for_owner
 from relaybay.ui.assets import Assets
+from relaybay.ui.look import look_of
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper
 from relaybay.ui.render import Renderer
@@ -105,7 +106,7 @@ class Desk:
         values = {**outcome.data, **around, **self._frame(request, page.place, own, title, notice)}
         wanted = request.args.get("fragment", "") if request.method in ("GET", "HEAD") else ""
         if wanted:
-            known = [name for name in ("nav", *page.fragments) if name in wanted.split(",")]
+            known = [name for name in ("nav", "standing", *page.fragments) if name in wanted.split(",")]
             return _html("".join(self._renderer.render(f"parts/{name}.html", values) for name in known))
         status = notice.answer.status if notice is not None else int(HTTPStatus.OK)
         return _html(self._renderer.render(page.template, values), status)
@@ -132,6 +133,7 @@ class Desk:
             "address": address,
             "json_address": (url("board_json") if path == "/" else f"{path}.json") + (f"?{query}" if query else ""),
             "title": title,
+            "look": look_of(request),
             "csrf": self.gate.csrf_token(request),
             "notice": notice,
             "kept": notice.kept if notice is not None else {},

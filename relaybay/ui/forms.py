@@ -19,7 +19,10 @@ from relaybay.rules.text import name_literal
 
 _FIELDS_MAX: Final = 50
 _NUMBER_DIGITS_MAX: Final = 6
-_BACK: Final = re.compile(r"/(inbox|sessions|messages|projects|tasks)?(/[A-Za-z0-9-]+)?(\?[A-Za-z0-9_=&%.-]*)?")
+_BACK: Final = re.compile(
+    r"/((inbox|sessions|messages|projects|tasks|map|search|events|settings|health|keys|palette)(/[A-Za-z0-9-]+)?)?"
+    r"(\?[A-Za-z0-9_=&%+.-]*)?"
+)
 #: What the gate has read already; it may come as a header instead.
 _TOKEN: Final = "csrf"  # noqa: S105 - a field's name.
 
@@ -64,6 +67,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
 }
 
 
+    "preferences": {"theme": LINE_MAYBE, "rows": LINE_MAYBE, "letters": LINE_MAYBE, "back": LINE_MAYBE},
 class Form:
     """The fields of the form `name`, the first value of each."""
 

@@ -11,6 +11,7 @@ from sanic import HTTPResponse, Request
 from relaybay.answers import Answer, word
 from relaybay.service import views, views_inbox, views_messages, views_sessions, views_tasks
 from relaybay.service.relay import Relay
+from relaybay.ui import pages_look, pages_palette
 from relaybay.ui.actions import register_actions
 from relaybay.ui.assets import Assets
 from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, typed, wants_json
@@ -26,7 +27,7 @@ _SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
 _SESSION: Final = Page("session.html", "sessions", ("session_facts", "session_mail", "timeline"))
 _MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
 _PROJECTS: Final = Page("projects.html", "projects", ("project_list",))
-_TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "comments", "task_messages", "timeline"))
+_TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "comments", "task_messages", "timeline", "peek"))
 _JSON: Final = ".json"
 
 
@@ -42,6 +43,8 @@ def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
     register_actions(routes, pages)
     register_overview(routes, pages.desk)
 
+    pages_look.register(routes, pages.desk)
+    pages_palette.register(routes, pages.desk)
 
 def refused(request: Request, answer: Answer) -> HTTPResponse:
     """The page for a browser without a login: it names the command that makes one. For the gate."""

@@ -31,6 +31,9 @@ _PATHS: Final = {
     "map": "/map",
     "stream": "/api/v1/stream",
 }
+    "palette": "/palette",
+    "keys": "/keys",
+    "preferences": "/preferences",
 
 
 def has_page(name: str) -> bool:

@@ -228,7 +228,8 @@ def test_the_board_counts_what_is_not_delivered_and_not_read(board: Board) -> No
     page = board.page("/")
     assert "1 reply for you" in page.by_id(f"card-{key}").text
     assert page.one("title").text == "(1) Board · relaybay"
-    assert "2 messages not delivered yet" in page.by_id("summary").text
+    assert "2 not delivered" in page.by_id("standing").text
+    assert "1 needs you" in page.by_id("standing").text
 
 
 def test_the_board_can_be_narrowed_to_a_project(board: Board) -> None:

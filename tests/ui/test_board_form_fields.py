@@ -30,6 +30,7 @@ OPERATIONS = {
     "form_session_end": "end",
     "form_session_unlink": "unlink",
     "form_log_out": "log_out",
+    "form_preferences": "preferences",
 }
 #: A value for each field that its form takes, without effect on the rest of the world.
 GOOD = {

@@ -42,7 +42,7 @@ def test_a_card_offers_its_next_column_and_the_others_when_asked(board: Board) -
     action = f"/tasks/{key}/status"
     assert [(e["value"], e.text) for e in page.all("button", formaction=action)] == [("doing", "Move to Doing")]
     assert [e["value"] for e in page.all("button", formaction=f"/tasks/{done}/status")] == ["review"]
-    other = next(e["href"] for e in page.all("a") if e.text.startswith(f"other column for {key}"))
+    other = next(e["href"] for e in page.all("a") if e.text == f"Move to… another column: {key}")
     assert other == f"/?project=shop&move={key}#card-{key}"
     page = board.page(other.partition("#")[0])
     offered = [e["value"] for e in page.all("button", formaction=action)]

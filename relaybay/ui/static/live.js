@@ -1,224 +1,187 @@
-// Keeps a page in step: names of what changed come in, and the fragments that ask for them are fetched again, whole.
-// No row is built here. What somebody types, selects or presses is left alone until they are done.
-"use strict";
+// Keeps a page in step: names of what changed come in, and the fragments that ask for them are fetched again, whole, and
+// put in place by htmx's morph (put.js). No row is built here.
+import { isPressed, put, whenFree, release } from "./put.js";
+import { say } from "./say.js";
+import { count, markNeeds, showState, tick } from "./signs.js";
 
-(() => {
-  const me = document.currentScript;
-  const lamp = document.getElementById("lamp");
-  const page = document.body.dataset.page;
-  const clockAhead = Date.parse(document.body.dataset.at) - Date.now();
-  const GATHER_MS = 30;
-  const PAUSE_MS = 250;
+const app = document.getElementById("app");
+const GATHER_MS = 30;
+const PAUSE_MS = 250;
 
-  // --- which fragments are to be fetched ---
+const wanted = new Set();
+const shown = new Map();
+let timer = 0;
+let fetching = null;
+let nextAt = 0;
 
-  const wanted = new Set();
-  const shown = new Map();
-  let timer = 0;
-  let fetching = false;
-  let pressed = false;
-  let nextAt = 0;
+const fragments = () => document.querySelectorAll("[data-live]");
+// Ages move on by themselves: they make no fragment a changed one.
+const content = (element) => element.outerHTML.replace(/(<time[^>]*>)[^<]*/g, "$1");
+const pageOf = (element) => element.closest("[data-page]").dataset.page;
+const byId = (id) => document.getElementById(id);
 
-  const fragments = () => document.querySelectorAll("[data-live]");
-  // Ages move on by themselves: they make no fragment a changed one.
-  const content = (element) => element.outerHTML.replace(/(<time[^>]*>)[^<]*/g, "$1");
-  const remember = (element) => shown.set(element.id, content(element));
+function asksFor(element, names) {
+  return element.dataset.live.split(" ").some((pattern) => {
+    if (!pattern.endsWith("*")) return names.includes(pattern);
+    const start = pattern.slice(0, -1);
+    return names.some((name) => name.startsWith(start));
+  });
+}
 
-  function asksFor(element, names) {
-    return element.dataset.live.split(" ").some((pattern) => {
-      if (!pattern.endsWith("*")) return names.includes(pattern);
-      const start = pattern.slice(0, -1);
-      return names.some((name) => name.startsWith(start));
-    });
+function heard(names) {
+  for (const element of fragments()) {
+    if (names.includes("*") || asksFor(element, names)) wanted.add(element.id);
   }
+  schedule();
+}
 
-  function heard(names) {
-    for (const element of fragments()) {
-      if (names.includes("*") || asksFor(element, names)) wanted.add(element.id);
-    }
+function schedule() {
+  if (wanted.size === 0 || timer || fetching) return;
+  timer = setTimeout(run, Math.max(GATHER_MS, nextAt - Date.now()));
+}
+
+async function run() {
+  timer = 0;
+  if (fetching) return;
+  fetching = refetch().finally(() => {
+    fetching = null;
+    nextAt = Date.now() + PAUSE_MS;
     schedule();
-  }
+  });
+  await fetching;
+}
 
-  function schedule() {
-    if (wanted.size === 0 || timer || fetching) return;
-    timer = setTimeout(refetch, Math.max(GATHER_MS, nextAt - Date.now()));
-  }
+// A window that nobody sees keeps its title and icon; the rest is fetched when it is looked at.
+const isNeeded = (element) => !document.hidden || element.id === "nav";
 
-  async function refetch() {
-    timer = 0;
-    const ids = [...wanted].filter((id) => !isBusy(document.getElementById(id)));
-    if (ids.length === 0) return;
-    ids.forEach((id) => wanted.delete(id));
-    const address = new URL(page, location.href);
-    address.searchParams.set("fragment", ids.join(","));
-    fetching = true;
-    try {
-      const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
-      if (answer.ok) put(ids, await answer.text());
-      else if (answer.status === 404) location.replace(page);
-    } catch {
-      // The lamp says that the server does not answer; its next hello asks for everything.
-    } finally {
-      fetching = false;
-      nextAt = Date.now() + PAUSE_MS;
-      schedule();
+async function refetch(own = false) {
+  const pages = new Map();
+  for (const id of wanted) {
+    const element = byId(id);
+    if (!element) wanted.delete(id);
+    else if (!isPressed(element) && isNeeded(element)) {
+      wanted.delete(id);
+      const page = pageOf(element);
+      pages.set(page, [...(pages.get(page) || []), id]);
     }
   }
+  for (const [page, ids] of pages) await fetchPage(page, ids, own);
+}
 
-  function put(ids, text) {
-    const fresh = new DOMParser().parseFromString(text, "text/html");
-    for (const id of ids) {
-      const old = document.getElementById(id);
-      const next = fresh.getElementById(id);
-      if (!old || !next || content(next) === shown.get(id)) continue;
-      if (isBusy(old)) wanted.add(id);
-      else swap(old, next);
+async function fetchPage(page, ids, own) {
+  const address = new URL(page, location.href);
+  address.searchParams.set("fragment", ids.join(","));
+  try {
+    const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (answer.ok) await putAll(ids, await answer.text(), own);
+    else if (answer.status === 404 && page === document.body.dataset.page) location.replace(page);
+  } catch (error) {
+    // The lamp says that the server does not answer; its next hello asks for everything. A fault of ours is no such thing.
+    if (!(error instanceof TypeError)) throw error;
+  }
+}
+
+async function putAll(ids, text, own) {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  const news = [];
+  for (const id of ids) {
+    const old = byId(id);
+    const next = fresh.getElementById(id);
+    if (!old || !next) continue;
+    const now = content(next);
+    if (now === shown.get(id)) continue;
+    if (isPressed(old)) {
+      wanted.add(id);
+      continue;
     }
-    setTitle();
-    expire();
+    const { added, held } = await put(old, next, own);
+    if (held) shown.delete(id);
+    else shown.set(id, now);
+    if (added) news.push(`${added} new in ${nameOf(byId(id))}`);
   }
+  afterPut(news);
+}
 
-  // --- what must not be disturbed ---
-
-  function isBusy(element) {
-    if (!element) return false;
-    if (pressed && element.contains(pressed)) return true;
-    const active = document.activeElement;
-    if (active && element.contains(active) && active.matches("textarea, select, input:not([type=hidden])")) return true;
-    const selection = getSelection();
-    if (selection && !selection.isCollapsed && selection.containsNode(element, true)) return true;
-    return [...element.querySelectorAll("textarea, input:not([type=hidden])")].some(
-      (field) => field.value !== field.defaultValue,
-    );
-  }
-
-  // The same thing in the new fragment: by id, else by where it leads or what it does.
-  function counterpart(next, element) {
-    if (!element) return null;
-    if (element.id) return next.ownerDocument === document ? document.getElementById(element.id) : next.querySelector(`#${CSS.escape(element.id)}`);
-    const tag = element.tagName.toLowerCase();
-    const same = (other) =>
-      other.getAttribute("href") === element.getAttribute("href") &&
-      other.getAttribute("value") === element.getAttribute("value") &&
-      (other.form ? other.form.getAttribute("action") : "") === (element.form ? element.form.getAttribute("action") : "") &&
-      (other.closest("[id]") || next).id === (element.closest("[id]") || next).id;
-    return [...next.querySelectorAll(tag)].find(same) || null;
-  }
-
-  function swap(old, next) {
-    remember(next);
-    const focused = old.contains(document.activeElement) ? document.activeElement : null;
-    const heirOfFocus = focused === old ? next : counterpart(next, focused);
-    for (const open of old.querySelectorAll("details[id][open]")) {
-      const same = next.querySelector(`#${CSS.escape(open.id)}`);
-      if (same) same.open = true;
-    }
-    const left = old.scrollLeft;
-    const top = old.scrollTop;
-    old.replaceWith(document.adoptNode(next));
-    if ("keepScroll" in next.dataset) {
-      next.scrollLeft = left;
-      next.scrollTop = top;
-    }
-    if (focused) (heirOfFocus || document.getElementById("main")).focus({ preventScroll: true });
-  }
-
-  // --- title, ages, what runs out ---
-
-  function setTitle() {
-    const nav = document.getElementById("nav");
-    const count = nav ? Number(nav.dataset.needs) : 0;
-    const plain = document.title.replace(/^\(\d+\) /, "");
-    document.title = count ? `(${count}) ${plain}` : plain;
-  }
-
-  function age(seconds) {
-    for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) {
-      if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
-    }
-    return `${Math.max(0, Math.floor(seconds))} s`;
-  }
-
-  const secondsSince = (at) => (Date.now() + clockAhead - at) / 1000;
-
-  function tick() {
-    for (const time of document.querySelectorAll("time[datetime]")) {
-      const seconds = secondsSince(Date.parse(time.dateTime));
-      const text = seconds < 1 ? "just now" : `${age(seconds)} ago`;
-      if (time.textContent !== text) time.textContent = text;
-    }
-    showLamp();
-  }
-
-  let expiry = 0;
-  function expire() {
-    clearTimeout(expiry);
-    const ends = [...document.querySelectorAll("[data-expires]")].map((element) => ({
-      id: element.closest("[data-live]").id,
-      in: -secondsSince(Date.parse(element.dataset.expires)) * 1000,
-    }));
-    if (ends.length === 0) return;
-    const first = ends.reduce((a, b) => (a.in < b.in ? a : b));
-    expiry = setTimeout(() => {
-      wanted.add(first.id);
-      schedule();
-    }, Math.max(first.in, 0) + 60);
-  }
-
-  // --- the lamp ---
-
-  let state = { live: false, since: Date.now(), signedOut: false };
-  function showLamp() {
-    if (!lamp) return;
-    const since = age((Date.now() - state.since) / 1000);
-    const waited = Date.now() - state.since > 1500;
-    const kind = state.live ? "live" : state.signedOut ? "out" : waited ? "retrying" : "starting";
-    const text = {
-      live: "Live",
-      starting: "Connecting",
-      retrying: `Not live for ${since}, retrying`,
-      out: "Logged out: run relaybay open",
-    }[kind];
-    lamp.hidden = false;
-    lamp.className = `lamp lamp-${kind}`;
-    // Told to a screen reader when the kind changes, not with every second.
-    lamp.setAttribute("role", lamp.dataset.kind === kind ? "none" : "status");
-    lamp.dataset.kind = kind;
-    if (lamp.textContent !== text) lamp.textContent = text;
-  }
-
-  function news(data) {
-    if (data.names) heard(data.names);
-    else {
-      state = data;
-      showLamp();
-    }
-  }
-
-  function follow() {
-    if (typeof SharedWorker === "function") {
-      const worker = new SharedWorker(me.dataset.worker, { name: "relaybay" });
-      worker.port.onmessage = ({ data }) => news(data);
-      worker.port.start();
-      worker.port.postMessage({ stream: me.dataset.stream });
-      addEventListener("pagehide", () => worker.port.postMessage({ leave: true }));
-      addEventListener("pageshow", (event) => {
-        if (event.persisted) location.reload();
-      });
-    } else {
-      openStream(me.dataset.stream, news);
-    }
-  }
-
-  addEventListener("pointerdown", (event) => (pressed = event.target), true);
-  addEventListener("pointerup", () => setTimeout(() => ((pressed = false), schedule()), 0), true);
-  addEventListener("pointercancel", () => ((pressed = false), schedule()), true);
-  addEventListener("focusout", () => setTimeout(schedule, 0));
-  document.addEventListener("selectionchange", () => setTimeout(schedule, 0));
-
-  fragments().forEach(remember);
-  expire();
+function afterPut(news) {
+  const before = count();
+  const now = markNeeds();
   tick();
-  setInterval(tick, 5000);
-  follow();
-})();
+  expire();
+  if (now > before) say(now === 1 ? "1 thing needs you" : `${now} things need you`);
+  else if (news.length) say(news[0]);
+  document.dispatchEvent(new CustomEvent("relaybay:put"));
+}
+
+function nameOf(element) {
+  const labelled = element.getAttribute("aria-label") || byId(element.getAttribute("aria-labelledby"))?.textContent;
+  return (labelled || document.querySelector("h1")?.textContent || "this page").trim().replace(/\s+/g, " ");
+}
+
+// After something that the owner did here: everything is looked at, at once, and nothing is held back.
+export async function refresh() {
+  while (fetching) await fetching;
+  for (const element of fragments()) wanted.add(element.id);
+  fetching = refetch(true).finally(() => {
+    fetching = null;
+    schedule();
+  });
+  await fetching;
+}
+
+// What opened later (a peek) is live from then on, under the page that it came from.
+export function adopt(element) {
+  shown.set(element.id, content(element));
+}
+
+let expiry = 0;
+function expire() {
+  clearTimeout(expiry);
+  const ends = [...document.querySelectorAll("[data-expires]")].map((element) => ({
+    id: element.closest("[data-live]")?.id,
+    in: Date.parse(element.dataset.expires) - Date.now() - Number(document.body.dataset.ahead || 0),
+  }));
+  if (ends.length === 0) return;
+  const first = ends.reduce((a, b) => (a.in < b.in ? a : b));
+  expiry = setTimeout(() => {
+    if (first.id) wanted.add(first.id);
+    schedule();
+  }, Math.max(first.in, 0) + 60);
+}
+
+function news(data) {
+  if (data.names) heard(data.names);
+  else showState(data);
+}
+
+function follow() {
+  if (typeof SharedWorker !== "function") return openStream(app.dataset.stream, news);
+  let worker;
+  try {
+    worker = new SharedWorker(app.dataset.worker, { name: "relaybay" });
+  } catch {
+    // Some browsers have them and refuse them, in private windows for one.
+    return openStream(app.dataset.stream, news);
+  }
+  worker.port.onmessage = ({ data }) => news(data);
+  worker.port.start();
+  worker.port.postMessage({ stream: app.dataset.stream });
+  addEventListener("pagehide", () => worker.port.postMessage({ leave: true }));
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+}
+
+whenFree((ids) => {
+  ids.forEach((id) => wanted.add(id));
+  schedule();
+});
+document.getElementById("new-rows")?.addEventListener("click", async () => {
+  const first = release();
+  await refresh();
+  const row = first && byId(first);
+  (row?.querySelector("[data-row-main], a[href]") || byId("main")).focus({ preventScroll: false });
+});
+document.addEventListener("visibilitychange", schedule);
+fragments().forEach((element) => shown.set(element.id, content(element)));
+expire();
+follow();
