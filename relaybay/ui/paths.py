@@ -26,14 +26,21 @@ _PATHS: Final = {
     "task_bind": "/tasks/{key}/bind",
     "task_status": "/tasks/{key}/status",
     "task_steps": "/tasks/{key}/steps",
+    "task_files": "/tasks/{key}/files",
+    "task_file": "/tasks/{key}/files/{number}",
+    "task_file_remove": "/tasks/{key}/files/{number}/remove",
     "comment_withdraw": "/comments/{id}/withdraw",
     "log_out": "/logout",
-    "map": "/map",
-    "stream": "/api/v1/stream",
-}
     "palette": "/palette",
     "keys": "/keys",
     "preferences": "/preferences",
+    "map": "/map",
+    "events": "/events",
+    "project": "/projects/{slug}",
+    "project_md": "/projects/{slug}.md",
+    "task_md": "/tasks/{key}.md",
+    "stream": "/api/v1/stream",
+}
 
 
 def has_page(name: str) -> bool:
