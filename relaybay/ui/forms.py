@@ -64,10 +64,10 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     "end": {},
     "unlink": {},
     "log_out": {},
+    "preferences": {"theme": LINE_MAYBE, "rows": LINE_MAYBE, "letters": LINE_MAYBE, "back": LINE_MAYBE},
 }
 
 
-    "preferences": {"theme": LINE_MAYBE, "rows": LINE_MAYBE, "letters": LINE_MAYBE, "back": LINE_MAYBE},
 class Form:
     """The fields of the form `name`, the first value of each."""
 
