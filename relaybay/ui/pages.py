@@ -42,9 +42,9 @@ def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
     pages.register(routes)
     register_actions(routes, pages)
     register_overview(routes, pages.desk)
-
     pages_look.register(routes, pages.desk)
     pages_palette.register(routes, pages.desk)
+
 
 def refused(request: Request, answer: Answer) -> HTTPResponse:
     """The page for a browser without a login: it names the command that makes one. For the gate."""
