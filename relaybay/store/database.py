@@ -122,6 +122,8 @@ class Store:
         sqlite.make_private(self.path)
         if not there:
             return
+        if promise is None:
+            sqlite.roll_back(self.path)
         connection = sqlite.reader(self.path)
         try:
             fault = sqlite.schema_fault(connection)

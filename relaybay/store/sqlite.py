@@ -19,6 +19,7 @@ from relaybay.store import migrations, seals
 WORDS = {
     "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "big": "INTEGER",
+    "blob": "BLOB",
     "search_text": (
         "VIRTUAL TABLE search_text USING fts5(task_key, title, body, steps, tokenize = 'unicode61 remove_diacritics 2')"
     ),
@@ -163,6 +164,18 @@ def _seal(copy: sqlite3.Connection) -> None:
         # Made first: by it the schema's own table changes too.
         copy.execute(f"CREATE TABLE {seals.COPY_SEAL} (sha256 TEXT NOT NULL)")
         copy.execute(f"INSERT INTO {seals.COPY_SEAL} VALUES (?)", (seals.content(copy.execute),))  # noqa: S608
+
+
+def roll_back(path: Path) -> None:
+    """Lets SQLite undo what a first start that was killed had begun. Only before the database is in WAL mode is there
+    such a journal, and a look that may not write cannot undo it (FLT-2). Nothing was acknowledged from that file.
+    """
+    if path.with_name(f"{path.name}-journal").exists():
+        connection = sqlite3.connect(path, timeout=BUSY_MS / 1000)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        finally:
+            connection.close()
 
 
 @cache

@@ -15,7 +15,8 @@ from typing import Any
 from tests.faults.doors import Door, NoAnswerError
 from tests.faults.history import History, digest
 
-SHOWN = re.compile(r"^\[relaybay (?:message|comment) ([mc]_[0-9A-HJKMNP-TV-Z]{26})\]$", re.MULTILINE)
+_ID = "([mc]_[0-9A-HJKMNP-TV-Z]{26})"
+SHOWN = re.compile(rf"^\[relaybay(?: message|: the owner's comment) {_ID}(?: on task \S+)?\]$", re.MULTILINE)
 #: Answers after which nobody knows whether it was done (FLT-4: a failed write or sync).
 UNSURE = ("store_unavailable", "internal")
 #: What a store may be tempted to change: spaces at both ends, a tab, a quote, what is not in plane 0, combining marks.
