@@ -8,10 +8,12 @@ from urllib.parse import parse_qs
 from sanic import Request
 
 from relaybay.answers import Answer, word
+from relaybay.api.multipart import Part
 from relaybay.api.strict_json import NotJson, loads
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
+MULTIPART: Final = "multipart/form-data"
 _FIELDS_MAX: Final = 100
 
 
@@ -39,6 +41,9 @@ def is_media(value: str, wanted: tuple[str, ...]) -> bool:
 
 def form_field(request: Request, name: str) -> list[str]:
     """Every value that a form names so; none when the body is no form in UTF-8."""
+    if is_media(request.headers.get("content-type", ""), (MULTIPART,)):
+        parts: list[Part] = getattr(request.ctx, "parts", None) or []
+        return [part.text for part in parts if part.name == name and part.filename is None]
     if not is_media(request.headers.get("content-type", ""), (FORM,)):
         return []
     try:

@@ -29,11 +29,12 @@ from sanic.exceptions import PayloadTooLarge
 from sanic.http import Http
 
 from relaybay.answers import Answer, word
-from relaybay.api.bodies import FORM, JSON, form_field, has_body, is_media
+from relaybay.api.bodies import FORM, JSON, MULTIPART, form_field, has_body, is_media
 from relaybay.api.fast_path import Generation, remember
 from relaybay.api.headers import add_security_headers, own_hosts, own_origins
 from relaybay.api.keys import Keys
 from relaybay.api.login import LOGIN_LIFE_US, Logins
+from relaybay.api.multipart import read_parts
 from relaybay.api.peer import is_same_user, over_unix
 from relaybay.api.problems import problem
 from relaybay.api.routes import Door, unguarded
@@ -235,7 +236,9 @@ class Gate:
         if headers.get("content-encoding", "identity").strip().lower() != "identity":
             return word("http.encoding_refused")
         if request.method not in _READING and (has_body(request) or "content-type" in headers):
-            wanted = (FORM, JSON) if door in ("board", "open") else (JSON,)
+            wanted: tuple[str, ...] = (FORM, JSON) if door in ("board", "open") else (JSON,)
+            if request.route.ctx.upload:  # type: ignore[union-attr]
+                wanted = (*wanted, MULTIPART)
             given = headers.getall("content-type", [])
             if len(given) != 1 or not is_media(given[0], wanted):
                 return word("http.content_type_refused", wanted=" or ".join(wanted))
@@ -321,6 +324,9 @@ class Gate:
         caller: Caller = request.ctx.caller
         if caller.same_user:
             return None  # No browser can reach the Unix socket, and none knows the owner's key.
+        if is_media(request.headers.get("content-type", ""), (MULTIPART,)):
+            # Read once: the token stands in it, and the handler finds the rest there.
+            request.ctx.parts = read_parts(request.headers["content-type"], request.body)
         given = request.headers.getall(CSRF_HEADER, []) or form_field(request, CSRF_FIELD)
         wanted = self.logins.csrf_token(caller.cookie)
         if len(given) != 1 or not _equal(given[0].strip(), wanted.encode("ascii")):

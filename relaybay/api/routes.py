@@ -69,6 +69,7 @@ class Routes:
         documented: bool | None = None,
         head: bool = True,
         cache: str | None = None,
+        upload: bool = False,
         short: Short | None = None,
     ) -> Operation:
         """Adds one operation.
@@ -87,6 +88,7 @@ class Routes:
             documented: whether it stands in the OpenAPI document; by default what is under `/api/`.
             head: whether HEAD is answered.
             cache: a Cache-Control for 200 answers (static files only); by default nothing is stored.
+            upload: whether a form with files is taken (`multipart/form-data`).
             short: answers a body at once when a head is repeated (`fast_path.py`); behind the door `hooks` only.
         """
         operation = Operation(
@@ -112,6 +114,7 @@ class Routes:
             unquote=True,
             ctx_door=door,
             ctx_cache=cache,
+            ctx_upload=upload,
             ctx_short=short,
         )(_validating(handler, body, query))
         self.operations.append(operation)

@@ -21,6 +21,9 @@ from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
 
+_OPENING_CHARS = 140
+
+
 @dataclass(frozen=True, slots=True)
 class Pending:
     """Why a `sent` comment of a task is not delivered: page 75's reason code, if it has one, and the sentence."""
@@ -69,13 +72,19 @@ def task_view(tx: Tx, task: TaskRow, *, body: bool) -> dict[str, Any]:
     return view
 
 
-def _author(row: CommentRow) -> dict[str, Any]:
+def opening(text: str) -> str:
+    """How a text begins, as one literal on one line: where a list or a form names it."""
+    return literal(" ".join(text[:_OPENING_CHARS].split()))
+
+
+def author(row: CommentRow) -> dict[str, Any]:
+    """Who wrote a comment."""
     if row.author_kind == "owner":
         return {"kind": "owner"}
-    author: dict[str, Any] = {"kind": "session", "title": name_line(row.author_title)}
+    who: dict[str, Any] = {"kind": "session", "title": name_line(row.author_title)}
     if row.author_id is not None:
-        author["ref"] = f"S-{row.author_id}"
-    return author | {"verified": bool(row.author_verified)}
+        who["ref"] = f"S-{row.author_id}"
+    return who | {"verified": bool(row.author_verified)}
 
 
 _DELIVERED = {
@@ -87,7 +96,7 @@ _DELIVERED = {
 
 def comment_view(relay: Relay, row: CommentRow, why: Pending) -> dict[str, Any]:
     """A comment; `why` speaks for its task and stands with it while it is `sent`."""
-    view: dict[str, Any] = {"id": row.cid, "task": row.task_key, "author": _author(row), "state": row.state}
+    view: dict[str, Any] = {"id": row.cid, "task": row.task_key, "author": author(row), "state": row.state}
     if row.parent_cid:
         view["in_reply_to"] = row.parent_cid
     if row.step_n:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from relaybay.domain import Outcome
 from relaybay.rules.text import literal
 from relaybay.service import inbox
+from relaybay.service.card import opening
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.service.views import session_short
@@ -26,7 +27,6 @@ from relaybay.store.transaction import Tx
 LISTED_MAX: Final = 40
 #: Of these at most so many stand before the one in focus.
 LISTED_BEFORE: Final = 10
-_OPENING_CHARS: Final = 140
 _DIGEST_CHARS: Final = 12
 _KINDS: Final = {"reply": "replies", "reply_too_deep": "chains", "asks_permission": "asking", "asks_input": "asking"}
 
@@ -92,10 +92,10 @@ def _then(found: list[dict[str, Any]], focus: dict[str, Any] | None) -> str:
 
 
 def _line(entry: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: entry[name] for name in ("id", "kind", "since", "title", "task", "session", "text") if name in entry}
+    shown: dict[str, Any] = {name: entry[name] for name in ("id", "kind", "since", "title", "task", "session", "text") if name in entry}
     if "body" in entry:
         # A list names things: of a text the beginning, on one line.
-        shown["opening"] = literal(" ".join(str(json.loads(entry["body"]))[:_OPENING_CHARS].split()))
+        shown["opening"] = opening(json.loads(entry["body"]))
     return shown
 
 

@@ -5,26 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from relaybay.domain import Outcome
-from relaybay.service.card import comment_view, pending, session_view, task_view
+from relaybay.service import attachments as files
+from relaybay.service.card import author, comment_view, opening, pending, task_view
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import unknown
 from relaybay.service.views import happened, session_short
 from relaybay.service.views_messages import message
-from relaybay.store import comments, events, messages, sessions, tasks
+from relaybay.store import attachments, comments, events, messages, sessions, tasks
 from relaybay.store.comments import CommentRow
+from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
 #: Comments that one page shows, the newest; older ones are counted.
 PAGE_COMMENTS = 200
 PAGE_MESSAGES = 20
 TIMELINE_MAX = 80
+#: Sessions that are offered for binding; others go by their name.
+PICKER_MAX = 100
+_LIVE = ("exact", "guessed")
 #: How many of the newest events are looked through for the hand-overs of the comments shown.
 _HISTORY_EVENTS_MAX = 1_000
 
 
-def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
-    """One task with everything its page shows. Comments stand oldest first."""
+def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "") -> Outcome:
+    """One task with everything its page shows. Comments stand oldest first.
+
+    `reply` is the comment that the owner is about to answer, `step` the number of the step that they comment on; what
+    is not there is left out.
+    """
     found = tasks.get(tx, task)
     if found is None:
         return unknown(task)
@@ -34,6 +43,7 @@ def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
     handed, added = _hand_overs(about), _added_by(about)
     bound = sessions.get(tx, found.session_id)
     view = task_view(tx, found, body=True)
+    offered = _offered(tx, relay, found.session_id)
     view["steps"] = [one | ({"by": added[one["n"]]} if one["n"] in added else {}) for one in view["steps"]]
     if bound is not None:
         view["session"] = session_short(relay, bound)
@@ -51,11 +61,31 @@ def task_page(tx: Tx, relay: Relay, *, task: str) -> Outcome:
                 message(tx, relay, mail) for mail in messages.listed(tx, "m.task_id = ?", [found.id], PAGE_MESSAGES)
             ],
             "timeline": happened(about[:TIMELINE_MAX]),
-            "sessions": [
-                session_view(row) for row in sessions.every(tx) if row.activity != "ended" or row.id == found.session_id
-            ],
+            "files": [files.view(row) for row in attachments.of_task(tx, found.id)],
+            "sessions": [session_short(relay, row) for row in offered[:PICKER_MAX]],
+            "sessions_left_out": max(len(offered) - PICKER_MAX, 0),
+            "writing": _writing(rows, view["steps"], reply, step),
         }
     )
+
+
+def _offered(tx: Tx, relay: Relay, bound: int | None) -> list[SessionRow]:
+    """Sessions to bind to: the bound one, then those whose link is live, then the others, the last seen first."""
+    rows = [relay.presence.current(row) for row in sessions.every(tx)]
+    open_ = [row for row in rows if row.activity != "ended" or row.id == bound]
+    return sorted(open_, key=lambda row: (row.id != bound, row.link_state not in _LIVE, -row.last_seen_us, row.id))
+
+
+def _writing(rows: list[CommentRow], steps: list[dict[str, Any]], reply: str, step: str) -> dict[str, Any]:
+    """What the comment form is about, beside the task."""
+    about: dict[str, Any] = {}
+    parent = next((row for row in rows if row.cid == reply), None)
+    if parent is not None:
+        about["reply"] = {"id": parent.cid, "author": author(parent), "opening": opening(parent.body_md)}
+    wanted = next((one for one in steps if str(one["n"]) == step), None)
+    if wanted is not None:
+        about["step"] = {"n": wanted["n"], "text": wanted["text"]}
+    return about
 
 
 def _more(tx: Tx, row: CommentRow) -> dict[str, Any]:

@@ -66,6 +66,11 @@ def _board(db: Any) -> None:
         sha256 = Required(str, **_TEXT)
         created_us = Required(int, **_BIG)
 
+    class AttachmentContent(db.Entity):
+        _table_ = "attachment_content"
+        sha256 = PrimaryKey(str, **_TEXT)
+        content = Required(bytes)
+
 
 def _rows(db: Any) -> None:
     """Sessions and what belongs to them."""

@@ -17,6 +17,7 @@ from relaybay.domain import Caller, Outcome
 from relaybay.service import binding, comments, inbox, projects, sessions, tasks, views_tasks
 from relaybay.service.views_owner import for_owner
 from relaybay.ui.desk import Desk, Notice, go, typed
+from relaybay.ui.files import register_files
 from relaybay.ui.forms import Form
 from relaybay.ui.paths import url
 from relaybay.ui.ports import RouteTable
@@ -57,6 +58,7 @@ def register_actions(routes: RouteTable, pages: _Pages) -> None:
         ("/logout", "log_out", actions.log_out),
     ):
         routes.op("POST", path, f"form_{name}", handler, door="board")
+    register_files(routes, pages, actions.done)
 
 
 class Actions:
@@ -66,7 +68,7 @@ class Actions:
         self._pages = pages
         self._desk = pages.desk
 
-    async def _done(
+    async def done(
         self,
         form: Form,
         at: str,
@@ -93,7 +95,7 @@ class Actions:
         form = Form(request, "task_create")
         given = {name: form.get(name).strip() for name in ("project", "title")}
         given |= {"body": form.get("body"), "status": form.get("status") or "inbox"}
-        return await self._done(
+        return await self.done(
             form,
             "task_create",
             lambda tx: tasks.task_create(tx, self._desk.relay, _OWNER, **given),
@@ -115,14 +117,14 @@ class Actions:
             )
 
         if at:
-            return await self._done(
+            return await self.done(
                 form,
                 "answer",
                 use_case,
                 lambda data: url("inbox", at=then, undo=data["id"]),
                 lambda notice: self._pages.inbox(request, notice=notice, at=at),
             )
-        return await self._done(
+        return await self.done(
             form,
             "comment",
             use_case,
@@ -142,7 +144,7 @@ class Actions:
                 return await self._desk.refused(request, notice.answer)
             return await self._pages.task(request, key, notice=notice)
 
-        return await self._done(
+        return await self.done(
             form,
             "withdraw",
             lambda tx: comments.withdraw(tx, comment_id=comment_id),
@@ -153,7 +155,7 @@ class Actions:
     async def replies_read(self, request: Request, key: str) -> HTTPResponse:
         """Marks the agents' replies on a task as read (CMT-10)."""
         form = Form(request, "replies_read")
-        return await self._done(
+        return await self.done(
             form,
             "replies_read",
             lambda tx: comments.replies_read(tx, task=key),
@@ -206,7 +208,7 @@ class Actions:
     async def _change(
         self, request: Request, form: Form, key: str, at: str, use_case: Callable[[Any], Outcome]
     ) -> HTTPResponse:
-        return await self._done(
+        return await self.done(
             form,
             at,
             use_case,
@@ -218,7 +220,7 @@ class Actions:
         """A new project, or a new title or folder for one."""
         form = Form(request, "project_add")
         given = {name: form.get(name).strip() for name in ("slug", "title", "root")}
-        return await self._done(
+        return await self.done(
             form,
             "project_add",
             lambda tx: projects.project_add(tx, self._desk.relay, _OWNER, **given),
@@ -238,7 +240,7 @@ class Actions:
         return await self._seen(request, form, form.get("kind"), form.get("ref"))
 
     async def _seen(self, request: Request, form: Form, kind: str, ref: str) -> HTTPResponse:
-        return await self._done(
+        return await self.done(
             form,
             "inbox",
             lambda tx: inbox.seen(tx, kind=kind, ref=ref),
@@ -271,7 +273,7 @@ class Actions:
     async def _session(
         self, request: Request, form: Form, ref: str, at: str, use_case: Callable[[Any], Outcome]
     ) -> HTTPResponse:
-        return await self._done(
+        return await self.done(
             form,
             at,
             use_case,

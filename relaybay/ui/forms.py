@@ -16,6 +16,7 @@ from sanic import Request
 
 from relaybay.answers import Answer, word
 from relaybay.rules.text import name_literal
+from relaybay.ui.ports import Part
 
 _FIELDS_MAX: Final = 50
 _NUMBER_DIGITS_MAX: Final = 6
@@ -57,6 +58,8 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     "bind": {"session": LINE, "back": LINE_MAYBE},
     "status": {"status": LINE, "back": LINE_MAYBE},
     "steps": {"text": TEXT_MAYBE, "done": LINE_MAYBE, "undone": LINE_MAYBE, "back": LINE_MAYBE},
+    "attach": {"file": LINE},
+    "detach": {},
     "project_add": {"slug": LINE, "title": LINE, "root": LINE},
     "message_seen": {"back": LINE_MAYBE},
     "entry_seen": {"kind": LINE, "ref": LINE, "back": LINE_MAYBE},
@@ -75,14 +78,29 @@ class Form:
         self._known = FIELDS[name]
         self.fault: Answer | None = None
         given: dict[str, list[str]] = {}
-        try:
-            text = request.body.decode("utf-8")
-            given = parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS_MAX, errors="strict")
-        except ValueError:
-            self.fault = word("board.form_unreadable")
+        self._files: dict[str, Part] = {}
+        parts: list[Part] | None = getattr(request.ctx, "parts", None)
+        if parts is not None:
+            self._take(parts, given)
+        else:
+            self._read(request, given)
         given.pop(_TOKEN, None)
         self._fields = {field: values[0] for field, values in given.items() if field in self._known}
         self.fault = self.fault or self._wrong(given)
+
+    def _take(self, parts: list[Part], given: dict[str, list[str]]) -> None:
+        """Fields of a form with files; of a file its name stands among them."""
+        for part in parts:
+            given.setdefault(part.name, []).append(part.text if part.filename is None else part.filename)
+            if part.filename:
+                self._files[part.name] = part
+
+    def _read(self, request: Request, given: dict[str, list[str]]) -> None:
+        try:
+            text = request.body.decode("utf-8")
+            given |= parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS_MAX, errors="strict")
+        except ValueError:
+            self.fault = word("board.form_unreadable")
 
     def _wrong(self, given: Mapping[str, list[str]]) -> Answer | None:
         for name, values in given.items():
@@ -121,6 +139,13 @@ class Form:
     def number_maybe(self, name: str) -> int:
         """As `number`, 0 where the field did not come or is empty."""
         return self.number(name) if self.get(name) else 0
+
+    def file(self, name: str) -> Part | None:
+        """A file; without one the form is at fault."""
+        found = self._files.get(name)
+        if found is None:
+            self.fault = self.fault or word("board.form_incomplete", name=name)
+        return found
 
     @property
     def kept(self) -> dict[str, str]:

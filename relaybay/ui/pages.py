@@ -27,7 +27,7 @@ _SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
 _SESSION: Final = Page("session.html", "sessions", ("session_facts", "session_mail", "timeline"))
 _MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
 _PROJECTS: Final = Page("projects.html", "projects", ("project_list",))
-_TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "comments", "task_messages", "timeline", "peek"))
+_TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "task_files", "comments", "task_messages", "timeline", "peek"))
 _JSON: Final = ".json"
 
 
@@ -134,5 +134,8 @@ class Pages:
     async def task(self, request: Request, key: str, *, notice: Notice | None = None) -> HTTPResponse:
         """`/tasks/KEY`."""
         key = key.removesuffix(_JSON) if wants_json(request) else key
-        view, address = views_tasks.task_page, url("task", key=key)
-        return await self.desk.show(request, _TASK, view, address, key, notice=notice, task=key)
+        about = {name: request.args.get(name, "") for name in ("reply", "step")}
+        if notice is not None and notice.at == "comment":
+            about = {"reply": notice.kept["in_reply_to"], "step": notice.kept["step"]}
+        view, address = views_tasks.task_page, url("task", key=key, **about)
+        return await self.desk.show(request, _TASK, view, address, key, notice=notice, task=key, **about)

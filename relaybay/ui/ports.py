@@ -28,8 +28,33 @@ class RouteTable(Protocol):
         summary: str = "",
         head: bool = True,
         cache: str | None = None,
+        upload: bool = False,
     ) -> Any:
         """Adds one operation."""
+
+
+class Part(Protocol):
+    """One part of a form with files, as the gate leaves them in `request.ctx.parts`."""
+
+    @property
+    def name(self) -> str:
+        """The field's name."""
+
+    @property
+    def filename(self) -> str | None:
+        """The file's name; None for a field that is no file."""
+
+    @property
+    def media_type(self) -> str:
+        """What the browser says that it is."""
+
+    @property
+    def content(self) -> bytes:
+        """The bytes."""
+
+    @property
+    def text(self) -> str:
+        """The content as UTF-8."""
 
 
 class Gatekeeper(Protocol):

@@ -69,7 +69,7 @@ def test_the_model_and_the_tables_have_the_same_columns(store) -> None:
         assert said.keys() == {name for name, *_ in columns}, table
         for name, type_, required, _default, key in columns:
             attr = said[name]
-            kept_as = "TEXT" if attr.py_type is str else "INTEGER"
+            kept_as = {str: "TEXT", bytes: "BLOB"}.get(attr.py_type, "INTEGER")
             assert type_ == kept_as, f"{table}.{name}"
             # Pony keeps an optional text as an empty one, so NOT NULL stands there too.
             may_be_null = attr.nullable or (not attr.is_required and attr.py_type is not str)

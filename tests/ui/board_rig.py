@@ -17,7 +17,7 @@ from relaybay.api.routes import Routes
 from relaybay.api.serving import ServerThread, make_app
 from relaybay.domain import Caller
 from relaybay.rules import names
-from relaybay.service import binding, comments, handover, messages, naming, tasks
+from relaybay.service import attachments, binding, comments, handover, messages, naming, tasks
 from relaybay.service.relay import open_relay
 from relaybay.store import sessions
 from relaybay.store.sessions import SessionRow
@@ -115,6 +115,12 @@ class Answer:
         return json.loads(self.body)
 
 
+@dataclass
+class Raw:
+    content: bytes
+    headers: dict[str, str]
+
+
 class Board:
     """The rig. Time stands still unless a test moves it."""
 
@@ -148,6 +154,15 @@ class Board:
         text = response.read().decode("utf-8")
         connection.close()
         return Answer(response.status, {n.lower(): v for n, v in response.getheaders()}, text)
+
+    def raw(self, path: str) -> Raw:
+        """An answer as bytes."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20)
+        connection.request("GET", path, headers={"Cookie": f"relaybay_session={self.cookie}"})
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return Raw(content, {n.lower(): v for n, v in response.getheaders()})
 
     def log_in(self) -> Board:
         answer = self.request("GET", f"/login?code={self.gate.logins.mint_code()}")
@@ -252,6 +267,33 @@ class Board:
             "id"
         ]
 
+    def attach(self, key: str, name: str, content: bytes, media_type: str = "text/plain") -> dict[str, Any]:
+        given = {"task": key, "name": name, "media_type": media_type, "content": content}
+        return self.write(lambda tx: attachments.attach(tx, **given))
+
+    def upload(self, path: str, name: str, content: bytes, media_type: str = "text/plain") -> Answer:
+        """As a browser sends a form with one file."""
+        token = self.gate.logins.csrf_token(self.cookie)
+        quoted = name.replace('"', "%22")
+        head = f'Content-Disposition: form-data; name="file"; filename="{quoted}"\r\nContent-Type: {media_type}'
+        body = b"\r\n".join(
+            [
+                b"--edge",
+                b'Content-Disposition: form-data; name="csrf"',
+                b"",
+                token.encode(),
+                b"--edge",
+                head.encode(),
+                b"",
+                content,
+                b"--edge--",
+                b"",
+            ]
+        )
+        return self.request(
+            "POST", path, body, Content_Type="multipart/form-data; boundary=edge", Origin=self.server.url
+        )
+
     def reply(self, row: SessionRow, key: str, body: str, in_reply_to: str = "") -> str:
         caller = Caller(hook_session=row.hook_id) if row.hook_id else Caller(session=row.title)
         return self.write(
@@ -266,6 +308,8 @@ class Board:
             "alias",
             "task",
             "step",
+            "attachment",
+            "attachment_content",
             "message",
             "delivery",
             "comment",

@@ -22,6 +22,8 @@ OPERATIONS = {
     "form_task_bind": "bind",
     "form_task_status": "status",
     "form_task_steps": "steps",
+    "form_task_attach": "attach",
+    "form_task_detach": "detach",
     "form_comment_withdraw": "withdraw",
     "form_message_seen": "message_seen",
     "form_inbox_seen": "entry_seen",
@@ -44,6 +46,7 @@ GOOD = {
     "root": "",
     "kind": "spool_fault",
     "ref": "a.jsonl",
+    "file": "notes.txt",
 }
 
 
@@ -58,7 +61,14 @@ class Furnished:
         mid = board.send(web, board.session("shop-api").ref, "hello")
         board.relay.store.write(lambda tx: events.put_inbox(tx, "reply_too_deep", mid, web.id))
         board.relay.store.write(lambda tx: events.put_inbox(tx, "spool_fault", "a.jsonl", None))
-        self.values = {"<key:str>": key, "<ref:str>": web.ref, "<comment_id:str>": cid, "<message_id:str>": mid}
+        number = str(board.attach(key, "notes.txt", b"Hello")["id"])
+        self.values = {
+            "<number:str>": number,
+            "<key:str>": key,
+            "<ref:str>": web.ref,
+            "<comment_id:str>": cid,
+            "<message_id:str>": mid,
+        }
         posts = [op for op in board.routes.operations if op.method == "POST"]
         self.paths = {
             OPERATIONS[op.operation_id]: re.sub("<.*?>", lambda found: self.values[found[0]], op.path) for op in posts

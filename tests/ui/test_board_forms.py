@@ -167,7 +167,7 @@ def test_steps_are_added_and_ticked(board: Board) -> None:
     board.post(action, text="Second")
     board.post(action, done="2")
     page = board.page(f"/tasks/{key}")
-    assert "Not done: First <i> Done: Second" in page.by_id("task_steps").text
+    assert "Not done: First <i> Comment on step 1 Done: Second" in page.by_id("task_steps").text
     board.post(action, undone="2")
     assert "Done: Second" not in board.page(f"/tasks/{key}").by_id("task_steps").text.replace("Not done", "")
     assert board.post(action, done="9").status == 404
@@ -210,6 +210,7 @@ def test_no_form_works_without_its_token(board: Board) -> None:
     forms = [op.path for op in board.routes.operations if op.method == "POST"]
     assert len(forms) >= 14
     values = {"<key:str>": key, "<ref:str>": "S-1", "<comment_id:str>": cid, "<message_id:str>": "m_1"}
+    values["<number:str>"] = "1"
     for registered in forms:
         path = re.sub("<.*?>", lambda found: values[found[0]], registered)
         for token in ("", "0" * 64):

@@ -137,6 +137,9 @@ STATEMENTS: tuple[str, ...] = (
       created_us {big} NOT NULL
     )
     """,
+    "CREATE INDEX attachment_by_task ON attachment(task_id)",
+    "CREATE INDEX attachment_by_content ON attachment(sha256)",
+    "CREATE TABLE attachment_content (sha256 TEXT PRIMARY KEY, content {blob} NOT NULL)",
     """
     CREATE TABLE message (
       id {key},
