@@ -9,6 +9,7 @@ from sanic import HTTPResponse, Request
 from relaybay.api import rest_models as io
 from relaybay.api import results
 from relaybay.api.calls import respond, run
+from relaybay.api.rest_exports import register_exports
 from relaybay.api.routes import Routes
 from relaybay.domain import Caller
 from relaybay.service import binding, comment_lists, comments, projects, tasks
@@ -24,6 +25,7 @@ def register_tasks(routes: Routes, relay: Relay) -> None:
     """Adds their routes."""
     _Tasks(routes, relay).register()
     _Comments(routes, relay).register()
+    register_exports(routes, relay)
 
 
 class _Tasks:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "comment": ("task", "Comment on a task: its session's agent gets it"),
     "message": ("message", "List and show messages"),
     "events": ("events", "Read the event feed"),
+    "export": ("export", "Write a task or a project as Markdown"),
     "config": ("config", "Show and change the configuration"),
     "paths": ("status", "Say where everything is"),
     "backup": ("backup", "Copy the database while the server runs"),

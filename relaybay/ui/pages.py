@@ -16,6 +16,7 @@ from relaybay.ui.actions import register_actions
 from relaybay.ui.assets import Assets
 from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, typed, wants_json
 from relaybay.ui.pages_overview import register_overview
+from relaybay.ui.pages_projects import MARKDOWN_END, task_markdown
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper, Handler, RouteTable
 from relaybay.ui.problem_pages import register_problem_pages
@@ -133,6 +134,8 @@ class Pages:
 
     async def task(self, request: Request, key: str, *, notice: Notice | None = None) -> HTTPResponse:
         """`/tasks/KEY`."""
+        if key.endswith(MARKDOWN_END):
+            return await task_markdown(request, self.desk, key)
         key = key.removesuffix(_JSON) if wants_json(request) else key
         about = {name: request.args.get(name, "") for name in ("reply", "step")}
         if notice is not None and notice.at == "comment":
