@@ -30,7 +30,9 @@ def sources() -> dict[str, str]:
 
 def named_commands() -> list[tuple[str, str]]:
     named = []
-    for place, text in sources().items():
+    for place, source in sources().items():
+        # A value that the template puts in is one word.
+        text = re.sub(r"\{\{\s*(\S+)\s*\}\}", r"{\1}", source)
         named += [(place, (one or other).strip()) for one, other in MARKED.findall(text)]
     return named
 
