@@ -54,16 +54,19 @@ def wanted(only: Sequence[str]) -> list[Mutant]:
     return [mutant for file in files for mutant in mutants.of_file(file)]
 
 
-def run(chosen: Sequence[Mutant], jobs: int, *, whole: bool, without: Sequence[str] = ()) -> Result:
+def run(
+    chosen: Sequence[Mutant], jobs: int, *, whole: bool, without: Sequence[str] = (), even_if_red: bool = False
+) -> Result:
     """Runs the tests over these mutants. `whole`: no argued survivor may be left that meets no mutant. `without`: files of
     tests that are left out.
     """
     os.environ["CI"] = "1"  # Hypothesis draws the same examples in every run.
     plugin = Mutation(chosen, jobs, lambda text: print(text, flush=True), without)
     arguments = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", str(mutants.ROOT / "tests")]
+    plugin.even_if_red = even_if_red
     pytest.main(arguments, plugins=[plugin])
     if len(plugin.verdicts) != len(chosen):
-        raise SystemExit("the run over the mutants did not come to its end")
+        raise SystemExit("\n".join([*plugin.broken, "the run over the mutants did not come to its end"]))
     all_ = [(mutant, plugin.verdicts[at]) for at, mutant in enumerate(chosen)]
     found = [(mutant, verdict) for mutant, verdict in all_ if verdict.how != "the same"]
     unargued, stale = argued.compared(found, argued.read(), whole=whole)
@@ -128,6 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--without", action="append", default=[], metavar="FILE", help="leave a file of tests out")
+    parser.add_argument("--even-if-red", action="store_true", help="go on without the tests that fail without a change")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every verdict to FILE")
     options = parser.parse_args(arguments)
     chosen = wanted(options.only)
@@ -137,7 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(map(str, chosen)))
         return 0
     began = time.monotonic()
-    result = run(chosen, options.jobs, whole=not options.only and options.sample is None, without=options.without)
+    result = run(
+        chosen,
+        options.jobs,
+        whole=not options.only and options.sample is None,
+        without=options.without,
+        even_if_red=options.even_if_red,
+    )
     if options.json is not None:
         options.json.write_text(as_json(result), encoding="utf-8")
     print("\n".join(told(result)))

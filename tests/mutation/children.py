@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import resource
+import shutil
 import signal
 import sys
 import traceback
@@ -35,6 +36,11 @@ class Ended:
     answer: Any
     timed_out: bool
     cpu: float
+
+
+def own_folder(folder: Path, pid: int) -> Path:
+    """Where a child keeps its files: removed when it has ended, however it did."""
+    return folder / f"files-{pid}"
 
 
 def bound(cpu: float, wall: float) -> None:
@@ -77,6 +83,7 @@ def run(
                 task, answer = running.pop(pid)
                 # What its tests have started must not outlive it.
                 _kill_group(pid)
+                shutil.rmtree(own_folder(folder, pid), ignore_errors=True)
                 done(task, _ended(answer, status, usage.ru_utime + usage.ru_stime))
     finally:
         for pid in running:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import CodeType
 
 from tests.mutation.edits import Mutant
@@ -12,10 +12,12 @@ from tests.mutation.mutants import FOLDERS, tree_of
 from tests.mutation.put_in import Functions
 from tests.mutation.recording import Map, Pair
 
-CPU_SECONDS_MAX = 5.0
+CPU_SECONDS_MAX = 6.0
 """So much of recorded time, which tracing doubles, is run over one mutant at most; the likeliest tests come first."""
 _STARTED = 0.03
 """What a test costs besides: a quick one is not ten times better than one that is slower by a hundredth of a second."""
+_WEIGHTS = (8.0, 1.0, 0.1)
+"""How much it tells that a test noticed, or missed, another change of this function, of this file, of any file."""
 
 
 class Chooser:
@@ -24,6 +26,7 @@ class Chooser:
     def __init__(self, recorded: Map) -> None:
         self.map = recorded
         self._noticed: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._ran: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
         self._by_pair: dict[Pair, set[str]] = defaultdict(set)
         for name, test in recorded.tests.items():
@@ -35,9 +38,12 @@ class Chooser:
             for pair in test.pairs:
                 self._by_pair[pair].add(name)
 
-    def learn(self, mutant: Mutant, test: str) -> None:
-        self._noticed[mutant.file, mutant.where][test] += 1
-        self._noticed[mutant.file, ""][test] += 1
+    def learn(self, mutant: Mutant, ran: Sequence[str], failed: str) -> None:
+        """Remembers which tests were run over a mutant, and which of them failed."""
+        for near in _nearness(mutant):
+            self._ran[near].update(ran)
+            if failed in self.map.tests:
+                self._noticed[near][failed] += 1
 
     def of_lines(self, file: str, first: int, last: int) -> set[str]:
         found: set[str] = set()
@@ -52,11 +58,13 @@ class Chooser:
         return {test for pair, tests in self._by_pair.items() if pair[0] in names for test in tests}
 
     def in_order(self, mutant: Mutant, tests: Collection[str]) -> list[str]:
-        """Those first that noticed the most changes close by for their time, then the quick ones, up to a sum of seconds."""
-        near, around = self._noticed[mutant.file, mutant.where], self._noticed[mutant.file, ""]
+        """Those first that are likeliest to notice it for their time, up to a sum of seconds."""
+        known = [(w, self._noticed[n], self._ran[n]) for w, n in zip(_WEIGHTS, _nearness(mutant), strict=True)]
 
         def worth(test: str) -> float:
-            return (10 * near[test] + around[test] + 0.1) / (self.map.tests[test].cpu + _STARTED)
+            noticed = 0.1 + sum(weight * counts[test] for weight, counts, _ in known)
+            ran = 1.0 + sum(weight * counts[test] for weight, _, counts in known)
+            return noticed / ran / (self.map.tests[test].cpu + _STARTED)
 
         ordered = sorted(tests, key=lambda test: (-worth(test), test))
         chosen: list[str] = []
@@ -68,6 +76,11 @@ class Chooser:
                 continue
             chosen.append(test)
         return chosen
+
+
+def _nearness(mutant: Mutant) -> tuple[tuple[str, str], ...]:
+    """The function, the file, everything."""
+    return (mutant.file, mutant.where), (mutant.file, ""), ("", "")
 
 
 class Readers:

@@ -38,10 +38,13 @@ class TestMap:
 
 @dataclass
 class Map:
-    """All tests, and the lines that run while modules are loaded and tests are collected."""
+    """All tests, and the lines that run while modules are loaded and tests are collected; `files` are the digests of the
+    modules of tests.
+    """
 
     loading: dict[str, frozenset[int]]
     tests: dict[str, TestMap]
+    files: dict[str, str] = field(default_factory=dict)
 
 
 class Tracer:
@@ -94,16 +97,24 @@ class Tracer:
 
 
 def digest() -> str:
-    """SHA-256 over all that the map depends on: the tree without this folder, which runs nothing of it."""
+    """SHA-256 over all that every test depends on: the tree without the modules of tests, and without this folder, which
+    runs nothing of it.
+    """
     found = hashlib.sha256()
     for name in _TREES:
         top = ROOT / name
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
             inside = path.relative_to(ROOT)
-            if path.is_file() and "__pycache__" not in path.parts and not inside.is_relative_to("tests/mutation"):
+            shared = not (inside.parts[0] == "tests" and inside.name.startswith("test_"))
+            if path.is_file() and shared and "__pycache__" not in path.parts and "mutation" not in path.parts:
                 content = path.read_bytes()
                 found.update(f"{inside}\0{len(content)}\0".encode() + content)
     return found.hexdigest()
+
+
+def digest_of(file: str) -> str:
+    """The same over one module of tests."""
+    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
 
 
 def asked_pairs() -> set[Pair]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,14 +51,14 @@ def over(items: Sequence[pytest.Item], known: Mapping[str, TestMap], folder: Pat
     reports = Reports()
     if items:
         items[0].config.pluginmanager.register(reports)
-        own_folder(items[0].config, folder)
+        use_own_folder(items[0].config, folder)
     for at, item in enumerate(items):
         before = known.get(item.nodeid, _UNKNOWN)
         children.bound(before.cpu, before.wall)
         following = items[at + 1] if at + 1 < len(items) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if reports.failed:
-            return Verdict("failed", reports.failed)
+            return Verdict("failed", reports.failed, tuple(one.nodeid for one in items[: at + 1]))
     ran = tuple(item.nodeid for item in items)
     return Verdict("survived" if ran else "no test", ran=ran)
 
@@ -70,10 +71,11 @@ def by_modules(tests: Sequence[str], first: int = 3) -> list[list[str]]:
     return [part for part in (early, rest) if part]
 
 
-def own_folder(config: pytest.Config, within: Path) -> None:
-    """`tmp_path` in a folder that no other child looks into."""
-    folder = within / f"tests-{os.getpid()}"
+def use_own_folder(config: pytest.Config, within: Path) -> None:
+    """Puts `tmp_path` and every temporary file into a folder that no other child looks into."""
+    folder = children.own_folder(within, os.getpid())
     folder.mkdir(exist_ok=True)
+    tempfile.tempdir = str(folder)
     factory = config._tmp_path_factory  # type: ignore[attr-defined]
     factory._basetemp = folder
 

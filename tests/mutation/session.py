@@ -28,8 +28,8 @@ from tests.mutation.anew import collected, load_changed
 from tests.mutation.choose import Chooser, Readers
 from tests.mutation.edits import Edit, Mutant
 from tests.mutation.imports import reaches_the_core
-from tests.mutation.recording import Map, TestMap, Tracer, asked_pairs, digest
-from tests.mutation.running import Reports, Verdict, by_modules, over, own_folder, quick_disk, quick_examples
+from tests.mutation.recording import Map, TestMap, Tracer, asked_pairs, digest, digest_of
+from tests.mutation.running import Reports, Verdict, by_modules, over, quick_disk, quick_examples, use_own_folder
 
 TESTS = ("tests/unit", "tests/store", "tests/ui", "tests/scenarios", "tests/stateful", "tests/explore")
 _EACH_RUN = "tests/mutation/each_directed_run.py"
@@ -50,6 +50,9 @@ _LIBRARIES = ("sanic", "pydantic", "pony.orm", "statemachine", "hypothesis.state
 
 class Mutation:
     """The plugin. `chosen` are the mutants; `verdicts` has one for each when the session is over."""
+
+    even_if_red = False
+    """Whether to go on when tests fail without any change; they are not used then, and the run is not green."""
 
     def __init__(self, chosen: Sequence[Mutant], jobs: int, say: Callable[[str], None], without: Sequence[str]) -> None:
         self.without = frozenset(without)
@@ -118,6 +121,10 @@ class Mutation:
         self.unusable = {
             name: t.outcome for name, t in recorded.tests.items() if t.outcome not in ("passed", "skipped")
         }
+        red = [name for name, outcome in self.unusable.items() if outcome == "failed"]
+        if red and not self.even_if_red:
+            self.broken = [f"{name}: fails without any change" for name in red]
+            return {}, self.unusable, self.broken, 0, {}
         used = {name: t for name, t in recorded.tests.items() if name.partition("::")[0] not in self.without}
         self.chooser = Chooser(replace(recorded, tests=used))
         readers = Readers(self.loaded.functions)
@@ -140,7 +147,7 @@ class Mutation:
         """Runs one test of each module, so that not every child has to load and work out the same for the libraries."""
         put_back = put_in.kept_values()
         firsts = {name.partition("::")[0]: item for name, item in reversed(self.items.items())}
-        own_folder(self.session.config, self.folder)
+        use_own_folder(self.session.config, self.folder)
         with Path(os.devnull).open("w", encoding="utf-8") as silence, redirect_stdout(silence):
             for item in firsts.values():
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -192,8 +199,7 @@ class Mutation:
         return over(items, self.chooser.map.tests, self.folder)
 
     def _learn(self, at: int, verdict: Verdict) -> None:
-        if verdict.test in self.items:
-            self.chooser.learn(self.chosen[at], verdict.test)
+        self.chooser.learn(self.chosen[at], verdict.ran, verdict.test)
 
     # -- a process with nothing loaded ---------------------------------------------------------------------------
 
@@ -223,6 +229,8 @@ class Mutation:
             self.verdicts[at] = verdict
             if learn is not None:
                 learn(at, verdict)
+            if not verdict.caught and verdict.how != "the same":
+                self.say(f"{verdict.how}: {self.chosen[at]}")
             self._told += 1
             self._caught += verdict.caught
             if self._told % 100 == 0:
@@ -231,21 +239,23 @@ class Mutation:
         children.run(tasks, work, done, jobs=self.jobs, folder=self.folder)
 
     def _recorded(self, loading: dict[str, frozenset[int]]) -> Map:
+        """The map: of tests whose module has not changed since the last run over this tree, else recorded."""
         kept = mutants.ROOT / ".pytest_cache" / "relaybay-mutation" / digest()
-        if kept.is_file():
-            known: Map = pickle.loads(kept.read_bytes())
-            if known.tests.keys() == self.items.keys():
-                return known
-        recorded = Map(loading, {})
+        known: Map = pickle.loads(kept.read_bytes()) if kept.is_file() else Map({}, {})
+        recorded = Map(loading, {}, {name.partition("::")[0]: "" for name in self.items})
+        recorded.files = {file: digest_of(file) for file in recorded.files}
+        for name in self.items:
+            file = name.partition("::")[0]
+            if name in known.tests and known.files.get(file) == recorded.files[file]:
+                recorded.tests[name] = known.tests[name]
+        missing = [name for name in self.items if name not in recorded.tests]
         began = time.monotonic()
 
         def done(name: str, ended: children.Ended) -> None:
             recorded.tests[name] = ended.answer or TestMap(outcome="too long" if ended.timed_out else "died")
-            if len(recorded.tests) % 200 == 0:
-                self.say(f"recorded {len(recorded.tests)} of {len(self.items)} tests")
 
-        children.run(self.items, self._record, done, jobs=self.jobs, folder=self.folder)
-        self.say(f"recorded {len(recorded.tests)} tests in {time.monotonic() - began:.0f} s")
+        children.run(missing, self._record, done, jobs=self.jobs, folder=self.folder)
+        self.say(f"recorded {len(missing)} of {len(self.items)} tests in {time.monotonic() - began:.0f} s")
         kept.parent.mkdir(parents=True, exist_ok=True)
         for old in kept.parent.iterdir():
             old.unlink()
@@ -255,7 +265,7 @@ class Mutation:
     def _record(self, name: str) -> TestMap:
         item, reports, tracer = self.items[name], Reports(), Tracer()
         self.session.config.pluginmanager.register(reports)
-        own_folder(self.session.config, self.folder)
+        use_own_folder(self.session.config, self.folder)
         self.loaded.forget()
         children.bound(RECORDED_CPU_MAX / children.CPU_TIMES, 2.0)
         pairs = asked_pairs()
