@@ -62,7 +62,14 @@ class Calls(Waiting):
         self.tick()
         if of is not None and of.tool_use_id:
             self.calls.append((work, self.now))
-        outcome: Outcome = self.store.write(work)
+        return self._judged(self.store.write(work))
+
+    def ask(self, work: Callable[[Any], Outcome]) -> Outcome:
+        """One question in one snapshot, as the surfaces that only show something put it; nothing can change."""
+        self.tick()
+        return self._judged(self.store.read(work))
+
+    def _judged(self, outcome: Outcome) -> Outcome:
         said = [json.dumps(outcome.data, ensure_ascii=False)]
         said += [word(answer, **values).text for answer, values in outcome.warnings]
         if outcome.refusal is not None:

@@ -74,7 +74,7 @@ class Cards(Calls):
         return self.do(lambda tx: comments.replies_read(tx, task=task))
 
     def inbox(self) -> Outcome:
-        outcome = self.do(inbox.inbox)
+        outcome = self.ask(inbox.inbox)
         replies = sum(row["state"] == "unanswered" for row in self.seen.tables["comment"])
         waiting = replies + sum(not row["seen_us"] for row in self.seen.inbox)
         assert outcome.data["count"] == waiting == self.store.read(inbox.count), "INV-10"

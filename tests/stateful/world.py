@@ -303,7 +303,7 @@ class World(Transcribed):
 
     def views(self) -> Outcome:
         """All rows as lists show them; the counts there are counts over the store (INV-10)."""
-        outcome = self.do(lambda tx: sessions.list_sessions(tx, self.relay))
+        outcome = self.ask(lambda tx: sessions.list_sessions(tx, self.relay))
         for said in outcome.data["sessions"]:
             key = int(said["ref"][2:])
             unread = [row for row in self.seen.tables["delivery"] if row["recipient_id"] == key]
