@@ -24,7 +24,7 @@ from relaybay.api.rest_tasks import register_tasks
 from relaybay.api.routes import Routes, reply
 from relaybay.api.use_cases import events_since
 from relaybay.domain import Caller
-from relaybay.service import figures, inbox, message_lists, sessions
+from relaybay.service import figures, inbox, message_lists, sessions, views_search
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.settings import Paths
@@ -207,6 +207,8 @@ class _Mail:
             door="api",
             responses={200: results.Message},
         )
+        found = {200: io.Texts}
+        op("GET", "/api/v1/search", "search", self._search, door="api", query=io.SearchQuery, responses=found)
         op("GET", "/api/v1/inbox", "get_inbox", self._inbox, door="api", responses={200: io.Inbox})
         seen = {200: results.Answered}
         op(
@@ -231,6 +233,9 @@ class _Mail:
     async def _show(self, _: Request, message_id: str) -> HTTPResponse:
         outcome = await run(self._relay, message_lists.list_messages, _OWNER, message_id=message_id, read=True)
         return respond(outcome) if outcome.refusal else reply(_only(answered(outcome)))
+
+    async def _search(self, _: Request, query: io.SearchQuery) -> HTTPResponse:
+        return respond(await run(self._relay, views_search.search_texts, read=True, **query.model_dump()))
 
     async def _inbox(self, _: Request) -> HTTPResponse:
         return respond(await run(self._relay, lambda tx, _: inbox.inbox(tx), read=True))

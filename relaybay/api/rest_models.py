@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -18,7 +18,9 @@ from relaybay.api.models import (
     WaitSeconds,
     whole,
 )
-from relaybay.api.results import Answered, Bound
+from relaybay.api.results import Answered, Author, Bound
+from relaybay.service.views_search import PAGE_FOUND as SEARCH_DEFAULT
+from relaybay.service.views_search import SKIP_MAX as SEARCH_SKIP_MAX
 
 
 def _flag(value: Any) -> Any:
@@ -65,6 +67,14 @@ class CommentsQuery(Query):
     unread_only: Flag = False
     limit: Count = LIST_DEFAULT
     before: str = ""
+
+
+class SearchQuery(Query):
+    """What to look for in tasks and comments; `skip` is how many of the best to leave out."""
+
+    q: str = ""
+    limit: Count = SEARCH_DEFAULT
+    skip: Annotated[int, Field(ge=0, le=SEARCH_SKIP_MAX), BeforeValidator(whole)] = 0
 
 
 class MessagesQuery(Query):
@@ -155,6 +165,38 @@ class InboxEntrySeen(Arguments):
 
     kind: str
     ref: str
+
+
+class Piece(BaseModel):
+    """A piece of a text, as one JSON string literal, and whether it was looked for."""
+
+    text: str
+    hit: bool
+
+
+class Text(BaseModel):
+    """A task or a comment that was found. `task` is the key of the task that it is, or is on."""
+
+    kind: Literal["task", "comment"]
+    task: str
+    project: str
+    status: str
+    title: list[Piece]
+    snippet: list[Piece]
+    at: str
+    author: Author
+    comment_id: str = ""
+
+
+class Texts(Answered):
+    """What a search found: the query in its shortest form, a page of `count`, and where the next begins."""
+
+    query: str
+    found: list[Text]
+    count: int
+    skip: int
+    next: int | None = None
+    texts: int
 
 
 class Session(BaseModel):

@@ -55,6 +55,27 @@ def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
     return "", word(how.get(mail.read_how, "receipt.read"), ago=ago).text
 
 
+def since(tx: Tx, relay: Relay, mail: Mail, reason_code: str) -> int:
+    """Since when a reason for not being delivered holds (µs): since when the recipient works, is idle, is over, is
+    known; 0 where nobody noted it.
+    """
+    if reason_code == "not_in_context":
+        return mail.delivered_us
+    row = sessions.get(tx, mail.recipient_id)
+    if row is None:
+        return 0
+    live = relay.presence.by_row(row.id)
+    wait = relay.waits.of_row(row.id, tx.now)
+    known = {
+        "working": live.prompted_us if live else 0,
+        "idle": live.stopped_us if live else 0,
+        "being_woken": wait.opened_us if wait else 0,
+        "never_linked": row.first_seen_us,
+        "ended": row.ended_us,
+    }
+    return known.get(reason_code, 0)
+
+
 def receipt(tx: Tx, relay: Relay, mail: Mail, *, repeat: bool = False) -> dict[str, Any]:
     """The structured receipt of a send; a repeat shows the present state."""
     code, sentence = standing(tx, relay, mail)

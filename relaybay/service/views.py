@@ -10,15 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from relaybay.domain import Outcome, Refusal
+from relaybay.rules.query import printed
 from relaybay.rules.text import literal, name_line, name_literal
-from relaybay.service import inbox
-from relaybay.service.arguments import NEWEST, STATUSES
+from relaybay.service import filters, inbox, saved_views
+from relaybay.service.arguments import STATUSES
 from relaybay.service.card import session_view
 from relaybay.service.clock import rfc3339
 from relaybay.service.projects import projects_list
 from relaybay.service.relay import Relay
 from relaybay.store import board as counted
 from relaybay.store import sessions, tasks
+from relaybay.store.conditions import Condition, all_of
 from relaybay.store.sessions import SessionRow
 from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
@@ -54,20 +56,26 @@ def open_mail(states: dict[str, int] | None) -> dict[str, int]:
     return {"undelivered": states.get("sent", 0), "unread": states.get("delivered", 0)}
 
 
-def board(tx: Tx, relay: Relay, *, project: str = "", move: str = "") -> Outcome:
+def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "") -> Outcome:
     """The board: columns of cards, of one project or of all, with counts of what is not delivered and not read.
 
-    `move` is the key of the card that is being moved, whose columns are offered; it changes nothing.
+    `q` is a filter on the cards (`rules/query.py`). `move` is the key of the card that is being moved, whose columns are offered; it changes nothing.
     """
     if project and tasks.project(tx, project) is None:
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
-    totals = counted.tasks_by_status(tx, project)
+    asked = filters.narrowed(tx, q, "tasks")
+    if isinstance(asked, Refusal):
+        return Outcome(refusal=asked)
+    of_project: list[Condition] = [("p.slug = ?", [project])] if project else []
+    where = all_of([*of_project, *asked[1]])
+    order = asked[0].once("sort", "new")
+    totals = tasks.counted(tx, *where)
     cards = _Cards(tx, relay)
     columns = [
         {
             "status": status,
             "count": totals.get(status, 0),
-            "cards": [cards.card(task) for task in _column(tx, status, project)],
+            "cards": [cards.card(task) for task in _column(tx, status, where, order)],
         }
         for status in COLUMNS
     ]
@@ -77,6 +85,8 @@ def board(tx: Tx, relay: Relay, *, project: str = "", move: str = "") -> Outcome
     return Outcome(
         data={
             "project": project,
+            "q": printed(asked[0]),
+            "views": saved_views.listed(tx, relay, "board"),
             "move": move,
             "projects": projects_list(tx).data["projects"],
             "columns": columns,
@@ -91,16 +101,8 @@ def board(tx: Tx, relay: Relay, *, project: str = "", move: str = "") -> Outcome
     )
 
 
-def projects(tx: Tx, _relay: Relay) -> Outcome:
-    """All projects with their folders and how many of their tasks are open."""
-    return projects_list(tx)
-
-
-def _column(tx: Tx, status: str, project: str) -> list[TaskRow]:
-    conditions: list[tuple[str, Any]] = [("t.status = ?", status)]
-    if project:
-        conditions.append(("p.slug = ?", project))
-    return tasks.listed(tx, conditions, NEWEST, COLUMN_CARDS_MAX)
+def _column(tx: Tx, status: str, where: Condition, order: str) -> list[TaskRow]:
+    return tasks.page(tx, *all_of([("t.status = ?", [status]), where]), order, None, COLUMN_CARDS_MAX)
 
 
 class _Cards:

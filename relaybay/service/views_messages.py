@@ -8,29 +8,33 @@ from typing import Any
 
 from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
+from relaybay.rules.query import Query, printed, replaced
 from relaybay.rules.text import literal, name_literal
-from relaybay.service import message_lists, naming, receipts
+from relaybay.service import filters, message_lists, naming, receipts, saved_views, threads
 from relaybay.service.card import session_view
+from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
-from relaybay.store import board as counted
 from relaybay.store import messages, sessions
+from relaybay.store.conditions import all_of
 from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
 PAGE_MESSAGES = 50
-#: Filter → the states it lets through.
+THREAD_MAX = 200
+#: Old addresses: the filter's word → the states that it lets through. They go on working; pages write `?q=`.
 STATES = {"undelivered": ("sent",), "unread": ("delivered",), "read": ("read",), "lost": ("orphaned",)}
-#: Filter → the condition on a session.
+#: The same of a session's end: the condition on it, and the filter's key.
 BOXES = {
-    "all": "(d.recipient_id = ? OR m.sender_id = ?)",
-    "in": "d.recipient_id = ?",
-    "out": "m.sender_id = ?",
+    "all": ("(d.recipient_id = ? OR m.sender_id = ?)", "session"),
+    "in": ("d.recipient_id = ?", "to"),
+    "out": ("m.sender_id = ?", "from"),
 }
 
 
 def message(tx: Tx, relay: Relay, mail: Mail, row: SessionRow | None = None) -> dict[str, Any]:
-    """One message as pages show it: the item of a list, with the sentence of its state and what a mark was made by.
+    """One message as pages show it: the item of a list, with the sentence of its state, since when that holds where it
+    is known, and what a mark was made by.
 
     `row` is the session whose page it stands on; without one every message counts as incoming.
     """
@@ -40,8 +44,9 @@ def message(tx: Tx, relay: Relay, mail: Mail, row: SessionRow | None = None) -> 
         shown["from"]["ref"] = f"S-{mail.sender_id}"
     if mail.delivered_us and mail.delivered_by:
         shown["delivered_by"] = mail.delivered_by
-    shown["reason"] = receipts.standing(tx, relay, mail)[1]
-    return shown
+    code, shown["reason"] = receipts.standing(tx, relay, mail)
+    since = receipts.since(tx, relay, mail, code)
+    return shown | ({"reason_since": rfc3339(since)} if since else {})
 
 
 def message_list(
@@ -52,10 +57,12 @@ def message_list(
     box: str = "all",
     state: str = "",
     task: str = "",
-    message_id: str = "",
+    q: str = "",
     before: str = "",
 ) -> Outcome:
-    """A page of messages, newest first; it marks nothing. `session` is a name or ref; any filter may be left out."""
+    """A page of messages, newest first; it marks nothing. `q` is a filter; the others are those of old addresses, and
+    stand in the answer's `q` as well. `session` is a name or ref.
+    """
     row: SessionRow | None = None
     where: list[str] = ["1 = 1"]
     values: list[Any] = []
@@ -63,37 +70,67 @@ def message_list(
         if given not in known:
             why = word("argument.enum", allowed=", ".join(known)).text
             return Outcome(refusal=Refusal("http.argument_invalid", "75", {"name": name, "why": why}))
+    asked = filters.narrowed(tx, q, "messages")
+    if isinstance(asked, Refusal):
+        return Outcome(refusal=asked)
+    query, conditions = asked
     if session:
         found = naming.resolve(tx, session)
         if len(found) != 1:
             return Outcome(refusal=_not_one(tx, session, found))
         row = found[0]
-        where.append(BOXES[box])
-        values += [row.id] * BOXES[box].count("?")
+        sql, key = BOXES[box]
+        where.append(sql)
+        values += [row.id] * sql.count("?")
+        query = replaced(query, key, row.ref)
     if state:
         where.append(f"d.state IN ({', '.join('?' * len(STATES[state]))})")
         values += STATES[state]
-    refusal = message_lists.narrow(tx, where, values, task, message_id, before, _unknown)
+        query = replaced(query, "is", state)
+    if task:
+        query = replaced(query, "task", task.lower())
+    oldest_first = query.once("sort", "new") == "old"
+    refusal = message_lists.narrow(tx, where, values, task, "", before, _unknown, oldest_first=oldest_first)
     if refusal is not None:
         return Outcome(refusal=refusal)
-    mails = messages.listed(tx, " AND ".join(where), values, PAGE_MESSAGES + 1)
+    where_all, values = all_of([(" AND ".join(where), values), *conditions])
+    mails = messages.listed(tx, where_all, values, PAGE_MESSAGES + 1, oldest_first=oldest_first)
+    row = row or _only_session(tx, query)
     shown = [message(tx, relay, mail, row) for mail in mails[:PAGE_MESSAGES]]
-    waiting = counted.mail_by_session(tx)
     return Outcome(
         data={
             "messages": shown,
             "before": shown[-1]["message_id"] if len(mails) > PAGE_MESSAGES else None,
-            "undelivered": sum(states.get("sent", 0) for states in waiting.values()),
-            "unread": sum(states.get("delivered", 0) for states in waiting.values()),
+            "q": printed(query),
+            "views": saved_views.listed(tx, relay, "messages"),
             "session": session_view(row) if row is not None else None,
             "sessions": [session_view(one) for one in sessions.every(tx)],
-            "filter": {
-                "session": row.ref if row is not None else "",
-                "box": box,
-                "state": state,
-                "task": task,
-                "message": message_id,
-            },
+        }
+    )
+
+
+def _only_session(tx: Tx, query: Query) -> SessionRow | None:
+    """The one session that a filter is about, if it is about one."""
+    terms = [term for term in query.terms if term.key in ("session", "from", "to") and not term.negated]
+    found = naming.resolve(tx, terms[0].texts[0]) if len(terms) == 1 and len(terms[0].values) == 1 else []
+    return found[0] if len(found) == 1 else None
+
+
+def thread(tx: Tx, relay: Relay, *, message_id: str) -> Outcome:
+    """A message with the whole chain that it stands in: each after what it answers, with how deep it stands. Chains
+    that go deep are folded (`runs`: places in `messages`).
+    """
+    mails = messages.thread(tx, message_id, THREAD_MAX + 1)
+    if not mails:
+        return Outcome(refusal=_unknown(message_id))
+    placed = threads.arranged(mails[:THREAD_MAX])
+    asked = next((place for place, (mail, _) in enumerate(placed) if mail.mid == message_id), 0)
+    return Outcome(
+        data={
+            "message": message_id,
+            "messages": [message(tx, relay, mail) | {"level": level} for mail, level in placed],
+            "runs": threads.runs([level for _, level in placed], asked),
+            "left_out": len(mails) > THREAD_MAX,
         }
     )
 

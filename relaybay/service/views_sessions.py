@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from relaybay.domain import Outcome, Refusal
+from relaybay.rules.query import printed
 from relaybay.rules.text import literal, name_line, name_literal
-from relaybay.service import naming
+from relaybay.service import filters_sessions, naming, saved_views
 from relaybay.service.card import session_view
 from relaybay.service.clock import rfc3339
 from relaybay.service.reach import reach, said
@@ -28,12 +29,17 @@ TIMELINE_MAX = 60
 GROUPS = ("needs_you", "working", "idle", "unknown", "ended")
 
 
-def session_list(tx: Tx, relay: Relay) -> Outcome:
-    """All sessions in the groups of page 70, each under the first that fits; of ended ones the newest."""
+def session_list(tx: Tx, relay: Relay, *, q: str = "") -> Outcome:
+    """All sessions that a filter lets through (`rules/query.py`) in the groups of page 70, each under the first that
+    fits; of ended ones the first ones, which are the newest unless the filter asks for another order.
+    """
+    asked = filters_sessions.passing(tx, relay, q)
+    if isinstance(asked, Refusal):
+        return Outcome(refusal=asked)
     facts = _Facts(tx, relay)
     groups: dict[str, list[dict[str, Any]]] = {name: [] for name in GROUPS}
     left_out = 0
-    for row in sessions.every(tx):
+    for row in asked[1]:
         shown = facts.line(row)
         group = "needs_you" if shown["needs_you"] else shown["activity"]
         if group == "ended" and len(groups["ended"]) == ENDED_MAX:
@@ -45,6 +51,8 @@ def session_list(tx: Tx, relay: Relay) -> Outcome:
             "groups": [{"group": name, "sessions": groups[name]} for name in GROUPS],
             "count": sum(len(rows) for rows in groups.values()) + left_out,
             "left_out": left_out,
+            "q": printed(asked[0]),
+            "views": saved_views.listed(tx, relay, "sessions"),
         }
     )
 

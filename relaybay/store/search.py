@@ -21,6 +21,7 @@ ELLIPSIS = "…"
 _QUOTE = '"'
 #: How much a word counts in key, title, body and steps: who looks for a title finds it first.
 _WEIGHTS = "10.0, 4.0, 1.0, 1.0"
+_TITLE, _BODY, _STEP = 1, 2, 3
 _SNIPPET_WORDS = 24
 #: What is looked for: a word, or several that stand beside each other, and whether the last may go on.
 Words = Sequence[tuple[str, bool]]
@@ -46,10 +47,13 @@ _ORDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One text: of the comment `comment_id`, or where that is None of the task. `snippet` has marks in it."""
+    """One text: of the comment `comment_id`, or where that is None of the task. Title (a task's) and snippet have marks
+    in them; the snippet is empty where a task's title or key alone was found.
+    """
 
     task_id: int
     comment_id: int | None
+    title: str
     snippet: str
 
 
@@ -71,8 +75,7 @@ def drop_comment(tx: Tx, comment_id: int) -> None:
 
 def complete(tx: Tx) -> bool:
     """Whether there are as many texts here as tasks and comments: a look that costs next to nothing."""
-    kept = tx.value("SELECT count(*) FROM search_text_docsize")
-    return bool(kept == tx.value("SELECT (SELECT count(*) FROM task) + (SELECT count(*) FROM comment)"))
+    return bool(texts(tx) == tx.value("SELECT (SELECT count(*) FROM task) + (SELECT count(*) FROM comment)"))
 
 
 def faithful(tx: Tx) -> bool:
@@ -106,27 +109,44 @@ def texts_with(words: Words) -> tuple[str, str]:
 
 def found(tx: Tx, words: Words, conditions: Conditions, order: str, skip: int, most: int) -> list[Found]:
     """Texts that have all `words` and meet all conditions (over `x`, `t`, `p` and, of a comment, `c`), in an `order`:
-    `best`, `new` or `old`. Without words the newest stand first, and a snippet is the beginning.
+    `best`, `new` or `old`. Without words the best are the newest.
     """
-    snippet = "substr(CASE WHEN c.id IS NULL THEN t.body_md ELSE c.body_md END, 1, 200)"
+    title, body, steps = "x.title", "''", "''"
     if words:
-        snippet = f"snippet(search_text, -1, '{MARK_ON}', '{MARK_OFF}', '{ELLIPSIS}', {_SNIPPET_WORDS})"
+        marks = f"'{MARK_ON}', '{MARK_OFF}'"
+        title = f"highlight(search_text, {_TITLE}, {marks})"
+        body, steps = (
+            f"snippet(search_text, {column}, {marks}, '{ELLIPSIS}', {_SNIPPET_WORDS})" for column in (_BODY, _STEP)
+        )
     elif order == "best":
         order = "new"
     where, values = _where(words, conditions)
     rows = tx.rows(
-        f"SELECT t.id, c.id, {snippet}{_FROM} WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?",
+        f"SELECT t.id, c.id, {title}, {body}, {steps}{_FROM} WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?",
         *values,
         most,
         skip,
     )
-    return [Found(int(task), None if comment is None else int(comment), str(text)) for task, comment, text in rows]
+    return [
+        Found(int(task), None if comment is None else int(comment), str(shown), _marked(str(text), str(step)))
+        for task, comment, shown, text, step in rows
+    ]
+
+
+def _marked(*snippets: str) -> str:
+    """The first in which something was found."""
+    return next((one for one in snippets if MARK_ON in one), "")
 
 
 def count(tx: Tx, words: Words, conditions: Conditions) -> int:
     """How many texts `found` would give, all pages together."""
     where, values = _where(words, conditions)
     return int(tx.value(f"SELECT count(*){_FROM} WHERE {where}", *values))
+
+
+def texts(tx: Tx) -> int:
+    """How many texts there are to look in."""
+    return int(tx.value("SELECT count(*) FROM search_text_docsize"))
 
 
 def _where(words: Words, conditions: Conditions) -> tuple[str, list[Any]]:

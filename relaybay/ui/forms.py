@@ -67,6 +67,8 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     "end": {},
     "unlink": {},
     "log_out": {},
+    "view_save": {"page": LINE, "name": LINE, "q": LINE},
+    "view_forget": {},
     "preferences": {"theme": LINE_MAYBE, "rows": LINE_MAYBE, "letters": LINE_MAYBE, "back": LINE_MAYBE},
 }
 

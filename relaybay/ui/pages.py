@@ -11,7 +11,7 @@ from sanic import HTTPResponse, Request
 from relaybay.answers import Answer, word
 from relaybay.service import views, views_inbox, views_messages, views_sessions, views_tasks
 from relaybay.service.relay import Relay
-from relaybay.ui import pages_look, pages_palette
+from relaybay.ui import filtered, pages_look, pages_palette, pages_search
 from relaybay.ui.actions import register_actions
 from relaybay.ui.assets import Assets
 from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, typed, wants_json
@@ -27,6 +27,7 @@ _INBOX: Final = Page("inbox.html", "inbox", ("inbox_undo", "inbox_entry", "entri
 _SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
 _SESSION: Final = Page("session.html", "sessions", ("session_facts", "session_mail", "timeline"))
 _MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
+_THREAD: Final = Page("thread.html", "messages", ("thread",))
 _PROJECTS: Final = Page("projects.html", "projects", ("project_list",))
 _TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "task_files", "comments", "task_messages", "timeline", "peek"))
 _JSON: Final = ".json"
@@ -45,6 +46,7 @@ def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
     register_overview(routes, pages.desk)
     pages_look.register(routes, pages.desk)
     pages_palette.register(routes, pages.desk)
+    pages_search.register(routes, pages.desk)
 
 
 def refused(request: Request, answer: Answer) -> HTTPResponse:
@@ -93,8 +95,10 @@ class Pages:
         """`/`."""
         project = request.args.get("project", "")
         move = request.args.get("move", "")
-        address, given = url("board", project=project, move=move), {"project": project, "move": move}
-        return await self.desk.show(request, _BOARD, views.board, address, "Board", notice=notice, **given)
+        given = {"kept": ("project", "move"), "project": project, "move": move}
+        return await filtered.show(
+            self.desk, request, _BOARD, views.board, "board", "Board", "tasks", notice=notice, **given
+        )
 
     async def inbox(self, request: Request, *, notice: Notice | None = None, at: str = "") -> HTTPResponse:
         """`/inbox`, with the entry `at` in focus. The page's own address names the entry that it shows: fetched again
@@ -111,7 +115,7 @@ class Pages:
     async def sessions(self, request: Request) -> HTTPResponse:
         """`/sessions`."""
         view = views_sessions.session_list
-        return await self.desk.show(request, _SESSIONS, view, url("sessions"), "Sessions")
+        return await filtered.show(self.desk, request, _SESSIONS, view, "sessions", "Sessions", "sessions")
 
     async def session(self, request: Request, ref: str, *, notice: Notice | None = None) -> HTTPResponse:
         """`/sessions/S-12`."""
@@ -120,12 +124,18 @@ class Pages:
         return await self.desk.show(request, _SESSION, view, address, ref, notice=notice, ref=ref)
 
     async def messages(self, request: Request) -> HTTPResponse:
-        """`/messages`, by session, direction, state and task."""
+        """`/messages`, filtered; what old addresses say by session, box, state and task becomes part of the filter.
+        With `message` the thread of that message.
+        """
+        message = request.args.get("message", "")
+        if message:
+            address = url("messages", message=message)
+            return await self.desk.show(request, _THREAD, views_messages.thread, address, "Thread", message_id=message)
         given = {name: request.args.get(name, "") for name in ("session", "state", "task", "before")}
-        box, message = request.args.get("box", "all"), request.args.get("message", "")
-        address = url("messages", **given, box="" if box == "all" else box, message=message)
-        return await self.desk.show(
-            request, _MESSAGES, views_messages.message_list, address, "Messages", **given, box=box, message_id=message
+        given["box"] = request.args.get("box", "all")
+        view, kept = views_messages.message_list, ("before",)
+        return await filtered.show(
+            self.desk, request, _MESSAGES, view, "messages", "Messages", "messages", kept=kept, **given
         )
 
     async def projects(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from relaybay.service.clock import age
 from relaybay.ui.assets import Assets
+from relaybay.ui.facets import facets, grammar
 from relaybay.ui.markdown import markdown_filter
 from relaybay.ui.paths import has_page, url
 from relaybay.ui.text import (
@@ -18,6 +19,7 @@ from relaybay.ui.text import (
     name_filter,
     opening_filter,
     option_filter,
+    pieces_filter,
     text_filter,
     tight_filter,
     words_filter,
@@ -38,13 +40,14 @@ class Renderer:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._env.globals.update(url=url, has_page=has_page, asset=assets.address)
+        self._env.globals.update(url=url, has_page=has_page, asset=assets.address, facets=facets, grammar=grammar)
         self._env.filters.update(
             text=text_filter,
             name=name_filter,
             body=body_filter,
             option=option_filter,
             opening=opening_filter,
+            pieces=pieces_filter,
             tight=tight_filter,
             words=words_filter,
             markdown=markdown_filter,

@@ -131,6 +131,13 @@ def opening_filter(shown: Any) -> Markup | str:
     return visible("\n".join(lines[:_OPENING_LINES])[:_OPENING_CHARS].rstrip())
 
 
+def pieces_filter(pieces: Any) -> Markup:
+    """Template filter: pieces of a text, those that were looked for marked. Each is a literal and escaped by itself."""
+    shown = [(piece["hit"], visible(decoded(piece["text"]))) for piece in pieces]
+    marked = (Markup("<mark>{}</mark>").format(text) if hit else text for hit, text in shown)
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(marked))
+
+
 def tight_filter(markup: Any) -> Markup:
     """Template filter: markup without indentation, for what stands on a page hundreds of times and keeps no lines."""
     return Markup(_INDENT.sub("\n", str(markup)))  # noqa: S704 - as safe as it came.

@@ -138,7 +138,13 @@ def test_a_snippet_marks_what_was_found(shop) -> None:
     (found,) = snippets(shop, "needle")
     assert f"{search.MARK_ON}needle{search.MARK_OFF}" in found
     assert found.startswith(search.ELLIPSIS) and found.endswith(search.ELLIPSIS) and len(found.split()) < 30
-    assert snippets(shop) == [("before " * 60)[:200]]
+    assert snippets(shop) == [""]
+    add_task(shop, "pin", "x", ("a step", "the pin step"))
+    assert snippets(shop, "pin") == [f"a step\nthe {search.MARK_ON}pin{search.MARK_OFF} step"]
+    add_task(shop, "cork")
+    assert snippets(shop, "cork") == [""]
+    (one,) = shop.read(lambda tx: search.found(tx, [("cork", False)], [], "best", 0, 9))
+    assert one.title == f"{search.MARK_ON}cork{search.MARK_OFF}"
 
 
 def test_conditions_narrow_what_is_found(shop) -> None:

@@ -210,7 +210,7 @@ def test_no_form_works_without_its_token(board: Board) -> None:
     forms = [op.path for op in board.routes.operations if op.method == "POST"]
     assert len(forms) >= 14
     values = {"<key:str>": key, "<ref:str>": "S-1", "<comment_id:str>": cid, "<message_id:str>": "m_1"}
-    values["<number:str>"] = "1"
+    values["<number:str>"] = values["<view_id:str>"] = "1"
     for registered in forms:
         path = re.sub("<.*?>", lambda found: values[found[0]], registered)
         for token in ("", "0" * 64):
