@@ -33,7 +33,7 @@ def fits(text: str, query: str) -> bool:
 
 
 def palette(tx: Tx, relay: Relay, *, q: str) -> Outcome:
-    """`{query, sessions, tasks}`: live sessions before others, tasks newest first; without a query the latest of each."""
+    """`{query, sessions, tasks}`: ended sessions last, newest tasks first; without a query the latest of each."""
     found = [row for row in sessions.every(tx) if fits(f"{row.title} @{row.name or ''} {row.ref}", q)]
     shown = [session_short(relay, row) for row in found]
     shown.sort(key=lambda one: one["activity"] == "ended")

@@ -36,7 +36,7 @@ function heard(names) {
 }
 
 function schedule() {
-  if (wanted.size === 0 || timer || fetching) return;
+  if (timer || fetching || ![...wanted].some((id) => !byId(id) || isNeeded(byId(id)))) return;
   timer = setTimeout(run, Math.max(GATHER_MS, nextAt - Date.now()));
 }
 

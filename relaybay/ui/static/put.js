@@ -23,25 +23,23 @@ export const isPressed = (element) => Boolean(pressed && element.contains(presse
 
 export const rowsOf = (list) => [...list.children].filter((row) => row.id);
 
-// The list in which somebody points or has the focus.
-function busyList() {
-  for (const place of [hovered, document.activeElement]) {
-    const list = place instanceof Element && place.closest(LISTS);
-    if (list) return list;
-  }
-  return null;
+// The lists in which somebody points or has the focus.
+function busyLists() {
+  const places = [hovered, document.activeElement].filter((place) => place instanceof Element && place.isConnected);
+  return [...new Set(places.map((place) => place.closest(LISTS)).filter(Boolean))];
 }
 
 const pointsAtBar = () => hovered instanceof Element && bar?.contains(hovered);
 
 // Takes rows out of `next` that would push down what somebody points at or has the focus in.
 function holdBack(old, next) {
-  const busy = busyList();
-  if (!busy || !old.contains(busy)) return 0;
-  const edge = busy.getBoundingClientRect();
+  const busy = busyLists().filter((list) => old.contains(list));
+  if (busy.length === 0) return 0;
+  const edges = busy.map((list) => list.getBoundingClientRect());
   let number = 0;
   for (const list of [old, ...old.querySelectorAll("*")].filter((one) => one.matches(LISTS))) {
-    const above = list === busy || list.getBoundingClientRect().bottom <= edge.top;
+    const { bottom } = list.getBoundingClientRect();
+    const above = busy.includes(list) || edges.some((edge) => bottom <= edge.top);
     const ids = new Set(rowsOf(list).map((row) => row.id));
     const fresh = [next, ...next.querySelectorAll(LISTS)].find((one) => rowsOf(one).some((row) => ids.has(row.id)));
     if (!above || !fresh) continue;
@@ -76,12 +74,19 @@ export function whenFree(tell) {
   told = tell;
 }
 
+let busyBefore = [];
+function nobodyMoved() {
+  const busy = busyLists();
+  const same = busy.length === busyBefore.length && busy.every((list) => busyBefore.includes(list));
+  busyBefore = busy;
+  return same;
+}
+
 function look() {
   if (!pressed) told([]);
-  if (held.size === 0 || busyList() || pointsAtBar()) return;
-  const ids = [...held.keys()];
-  release();
-  told(ids);
+  if (held.size === 0 || pointsAtBar() || nobodyMoved()) return;
+  // Fetched again: what somebody still points at is held back again.
+  told([...held.keys()]);
 }
 
 // --- focus and what was typed ---
@@ -142,6 +147,7 @@ function rememberTyped(old) {
 
 export async function put(old, next, own) {
   const number = own ? 0 : holdBack(old, next);
+  busyBefore = busyLists();
   if (number) held.set(old.id, number);
   else held.delete(old.id);
   const known = new Set([...document.querySelectorAll("[id]")].map((one) => one.id));
