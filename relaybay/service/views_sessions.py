@@ -18,43 +18,51 @@ from relaybay.service.relay import Relay
 from relaybay.service.views import happened, open_mail
 from relaybay.service.views_messages import message
 from relaybay.store import board as counted
-from relaybay.store import events, messages, sessions, tasks
+from relaybay.store import conversations, events, messages, sessions, tasks
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
-#: Sessions that are over and still listed; the newest ones.
+#: Sessions that a group lists until all of it are asked for; the newest ones.
+GROUP_MAX = 100
 ENDED_MAX = 50
+CONVERSATIONS_MAX = 40
 RECENT_MESSAGES_MAX = 10
 TIMELINE_MAX = 60
 GROUPS = ("needs_you", "working", "idle", "unknown", "ended")
 
 
-def session_list(tx: Tx, relay: Relay, *, q: str = "") -> Outcome:
+def session_list(tx: Tx, relay: Relay, *, q: str = "", all_of: str = "") -> Outcome:
     """All sessions that a filter lets through (`rules/query.py`) in the groups of page 70, each under the first that
-    fits; of ended ones the first ones, which are the newest unless the filter asks for another order.
+    fits. A group lists its first ones, which are the newest unless the filter asks for another order; `all_of` names
+    the one that lists all.
     """
     asked = filters_sessions.passing(tx, relay, q)
     if isinstance(asked, Refusal):
         return Outcome(refusal=asked)
     facts = _Facts(tx, relay)
-    groups: dict[str, list[dict[str, Any]]] = {name: [] for name in GROUPS}
-    left_out = 0
+    groups: dict[str, list[SessionRow]] = {name: [] for name in GROUPS}
     for row in asked[1]:
-        shown = facts.line(row)
-        group = "needs_you" if shown["needs_you"] else shown["activity"]
-        if group == "ended" and len(groups["ended"]) == ENDED_MAX:
-            left_out += 1
-            continue
-        groups[group].append(shown)
+        groups[facts.group(row)].append(row)
+    shown = [_group(facts, name, rows, whole=name == all_of) for name, rows in groups.items()]
     return Outcome(
         data={
-            "groups": [{"group": name, "sessions": groups[name]} for name in GROUPS],
-            "count": sum(len(rows) for rows in groups.values()) + left_out,
-            "left_out": left_out,
+            "groups": shown,
+            "count": len(asked[1]),
+            "left_out": sum(group["left_out"] for group in shown),
             "q": printed(asked[0]),
             "views": saved_views.listed(tx, relay, "sessions"),
         }
     )
+
+
+def _group(facts: _Facts, name: str, rows: list[SessionRow], *, whole: bool) -> dict[str, Any]:
+    most = len(rows) if whole else ENDED_MAX if name == "ended" else GROUP_MAX
+    return {
+        "group": name,
+        "sessions": [facts.line(row) for row in rows[:most]],
+        "count": len(rows),
+        "left_out": max(len(rows) - most, 0),
+    }
 
 
 def session_page(tx: Tx, relay: Relay, *, ref: str) -> Outcome:
@@ -71,6 +79,7 @@ def session_page(tx: Tx, relay: Relay, *, ref: str) -> Outcome:
                 {"key": t.task_key, "title": literal(t.title), "status": t.status} for t in tasks.bound_to(tx, row.id)
             ],
             "messages": [message(tx, relay, mail, row) for mail in recent],
+            **_conversations(tx, row),
             "timeline": happened(events.about(tx, "session", row.ref, TIMELINE_MAX)),
         }
     )
@@ -86,12 +95,24 @@ def _details(tx: Tx, relay: Relay, row: SessionRow) -> dict[str, Any]:
         "permission_mode": now.permission_mode or None,
         "entrypoint": row.process_entry or None,
         "desktop": name_line(row.desktop_id) if row.desktop_id else None,
-        "unlinked": bool(row.unlinked),
     }
     holder = sessions.get(tx, row.moved_to) if row.link_state == "moved" else None
     if holder is not None:
         details["moved_to"] = session_view(holder)
     return details
+
+
+def _conversations(tx: Tx, row: SessionRow) -> dict[str, Any]:
+    """With whom it writes, the latest first, and how much of it is open on either side."""
+    found = conversations.of_session(tx, row.id)
+    shown: list[dict[str, Any]] = []
+    for one in found[:CONVERSATIONS_MAX]:
+        other = sessions.get(tx, one.other)
+        said: dict[str, Any] = {"with": session_view(other)} if other is not None else {}
+        for name, states in (("sent", one.sent), ("received", one.received)):
+            said[name] = {"count": sum(states.values()), **open_mail(states)}
+        shown.append(said | {"last_at": rfc3339(one.last_us)})
+    return {"conversations": shown, "conversations_left_out": max(len(found) - CONVERSATIONS_MAX, 0)}
 
 
 class _Facts:
@@ -107,7 +128,16 @@ class _Facts:
         for _, _, session_id, _ in events.inbox(tx):
             if session_id is not None:
                 self._entries[session_id] = self._entries.get(session_id, 0) + 1
+        self._asking = {asking.id for asking in sessions.asking(tx)}
         self._projects = {project.id: project.slug for project in tasks.projects(tx)}
+
+    def needs_you(self, row: SessionRow) -> int:
+        """Entries of the Inbox that are about it."""
+        return self._replies.get(row.id, 0) + self._entries.get(row.id, 0) + (row.id in self._asking)
+
+    def group(self, row: SessionRow) -> str:
+        """The first group that fits."""
+        return "needs_you" if self.needs_you(row) else self._relay.presence.current(row).activity
 
     def line(self, row: SessionRow) -> dict[str, Any]:
         now = self._relay.presence.current(row)
@@ -117,10 +147,11 @@ class _Facts:
             "client": row.client,
             "activity": now.activity,
             "link": now.link_state,
+            "unlinked": bool(row.unlinked),
             "being_woken": self._relay.waits.of_row(row.id, self._tx.now) is not None,
             "messages": open_mail(self._mail.get(row.id)),
             "comments": open_mail(self._comments.get(row.id)),
-            "needs_you": self._replies.get(row.id, 0) + self._entries.get(row.id, 0),
+            "needs_you": self.needs_you(row),
             "tasks": [task.task_key for task in tasks.bound_to(self._tx, row.id)],
         }
         given = {
@@ -128,7 +159,12 @@ class _Facts:
             "folder": literal(row.cwd) if row.cwd else "",
             "project": self._projects.get(row.project_id or 0, ""),
             "ended_reason": row.ended_reason if now.activity == "ended" else "",
+            "asks": row.asks if row.id in self._asking else "",
         }
-        times = {"last_seen": now.last_seen_us, "ended_at": row.ended_us if now.activity == "ended" else 0}
+        times = {
+            "last_seen": now.last_seen_us,
+            "ended_at": row.ended_us if now.activity == "ended" else 0,
+            "asks_since": row.asks_since_us if row.id in self._asking else 0,
+        }
         shown |= {name: value for name, value in given.items() if value}
         return shown | {name: rfc3339(value) for name, value in times.items() if value}

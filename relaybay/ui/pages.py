@@ -9,7 +9,8 @@ from typing import Any, Final
 from sanic import HTTPResponse, Request
 
 from relaybay.answers import Answer, word
-from relaybay.service import views, views_inbox, views_messages, views_sessions, views_tasks
+from relaybay.service import views, views_inbox, views_messages, views_project_list, views_sessions, views_tasks
+from relaybay.service.house import House
 from relaybay.service.relay import Relay
 from relaybay.ui import filtered, pages_look, pages_palette, pages_search
 from relaybay.ui.actions import register_actions
@@ -25,11 +26,15 @@ from relaybay.ui.render import Renderer
 _BOARD: Final = Page("board.html", "board", ("summary", "columns"))
 _INBOX: Final = Page("inbox.html", "inbox", ("inbox_undo", "inbox_entry", "entries"))
 _SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
-_SESSION: Final = Page("session.html", "sessions", ("session_facts", "session_mail", "timeline"))
+_SESSION: Final = Page(
+    "session.html", "sessions", ("session_facts", "session_talks", "session_mail", "timeline", "session_peek")
+)
 _MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
 _THREAD: Final = Page("thread.html", "messages", ("thread",))
 _PROJECTS: Final = Page("projects.html", "projects", ("project_list",))
-_TASK: Final = Page("task.html", "board", ("task_head", "task_steps", "task_files", "comments", "task_messages", "timeline", "peek"))
+_TASK: Final = Page(
+    "task.html", "board", ("task_head", "task_steps", "task_files", "comments", "task_messages", "timeline", "peek")
+)
 _JSON: Final = ".json"
 
 
@@ -115,7 +120,8 @@ class Pages:
     async def sessions(self, request: Request) -> HTTPResponse:
         """`/sessions`."""
         view = views_sessions.session_list
-        return await filtered.show(self.desk, request, _SESSIONS, view, "sessions", "Sessions", "sessions")
+        given = {"kept": ("all_of",), "all_of": request.args.get("all_of", "")}
+        return await filtered.show(self.desk, request, _SESSIONS, view, "sessions", "Sessions", "sessions", **given)
 
     async def session(self, request: Request, ref: str, *, notice: Notice | None = None) -> HTTPResponse:
         """`/sessions/S-12`."""
@@ -140,7 +146,9 @@ class Pages:
 
     async def projects(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
         """`/projects`."""
-        return await self.desk.show(request, _PROJECTS, views.projects, url("projects"), "Projects", notice=notice)
+        all_of = request.args.get("all_of", "")
+        view, address = views_project_list.project_list, url("projects", all_of=all_of)
+        return await self.desk.show(request, _PROJECTS, view, address, "Projects", notice=notice, all_of=all_of)
 
     async def task(self, request: Request, key: str, *, notice: Notice | None = None) -> HTTPResponse:
         """`/tasks/KEY`."""

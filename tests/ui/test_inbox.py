@@ -76,7 +76,8 @@ def test_every_kind_of_entry_is_walked_with_one_link_and_done_with_one_button(bo
         entry = board.page("/inbox")
         assert f"({left}) " in entry.one("title").text
         action = next(e for e in entry.all("button") if e.attributes.get("data-hotkey") == "e")
-        form = next(e for e in entry.all("form") if board._inside(action, e))
+        own = action.attributes.get("form", "")
+        form = entry.by_id(own) if own else next(e for e in entry.all("form") if board._inside(action, e))
         answer = board.submit(entry, form["action"])
         assert answer.status == 303
         then = board.page(answer.headers["location"])
