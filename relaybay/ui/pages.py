@@ -10,7 +10,6 @@ from sanic import HTTPResponse, Request
 
 from relaybay.answers import Answer, word
 from relaybay.service import views, views_inbox, views_messages, views_project_list, views_sessions, views_tasks
-from relaybay.service.house import House
 from relaybay.service.relay import Relay
 from relaybay.ui import filtered, pages_look, pages_palette, pages_search
 from relaybay.ui.actions import register_actions
