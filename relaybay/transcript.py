@@ -65,6 +65,11 @@ class Transcripts:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where transcripts are looked for."""
+        return self._folders
+
     def size(self, path: str) -> int:
         """How long a transcript is now, in bytes; 0 where there is none to read. One question to the system."""
         if self._root_of(path) is None:

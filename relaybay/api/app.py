@@ -18,19 +18,20 @@ from relaybay import __version__
 from relaybay.api import metrics, rest, stream
 from relaybay.api.commits import Commits
 from relaybay.api.gate import Gate
-from relaybay.api.hooks import register_hooks
+from relaybay.api.hooks import HooksSeen, register_hooks
 from relaybay.api.key_rotation import follow
 from relaybay.api.keys import KeyFolder
 from relaybay.api.listeners import Listening
-from relaybay.api.mcp import register_mcp
+from relaybay.api.mcp import McpSurface, register_mcp
 from relaybay.api.routes import Routes, reply
 from relaybay.api.serving import make_app, serve
 from relaybay.api.spool import register_spool, take_all
 from relaybay.api.wait import register_wait
 from relaybay.errors import StoreFull, StoreReadOnly
 from relaybay.service import clock, context_proof, search_index, sweep
+from relaybay.service.house import Doctor, House, Told
 from relaybay.service.relay import Relay, open_relay
-from relaybay.settings import Paths, Settings
+from relaybay.settings import Paths, Settings, load
 from relaybay.specs import limit
 from relaybay.spool import SpoolRefused
 from relaybay.transcript import Transcripts
@@ -49,8 +50,8 @@ class Parts:
     routes: Routes
 
 
-def build(settings: Settings, paths: Paths, relay: Relay) -> Parts:
-    """The app with every route; nothing listens yet."""
+def build(settings: Settings, paths: Paths, relay: Relay, doctor: Doctor | None = None) -> Parts:
+    """The app with every route; nothing listens yet. `doctor` looks at the machine, for `/health`."""
     app = make_app()
     routes = Routes(app)
     folder = KeyFolder(paths.run)
@@ -65,11 +66,32 @@ def build(settings: Settings, paths: Paths, relay: Relay) -> Parts:
     rest.register_rest(routes, relay, gate, commits, folder=folder, seen=seen, surface=surface, paths=paths)
     stream.register_stream(routes, commits)
     metrics.register_metrics(routes, relay, surface, commits)
-    pages.register_board(routes, relay, gate)
+    house = House(paths, settings, _written(paths), _told(app, relay, seen, surface, commits), doctor)
+    pages.register_board(routes, relay, gate, house)
     _register_health(routes, relay)
     _sweep(app, relay, settings)
     gate.install(app)
     return Parts(app, relay, gate, routes)
+
+
+def _written(paths: Paths) -> Callable[[], Settings]:
+    """Reads the configuration anew, from where this start read it. A folder that is gone has no project's file."""
+    try:
+        folder: Path | None = Path.cwd()
+    except OSError:
+        folder = None
+    return lambda: load(paths, os.environ, folder)
+
+
+def _told(app: Sanic, relay: Relay, seen: HooksSeen, surface: McpSurface, commits: Commits) -> Callable[[], Told]:  # type: ignore[type-arg]
+    started_us = relay.clock()
+
+    def told() -> Told:
+        url = app.ctx.listening.url if hasattr(app.ctx, "listening") else ""
+        heard = {client: dict(events) for client, events in seen.last.items()}
+        return Told(url, started_us, heard, surface.last_seen_us, commits.count)
+
+    return told
 
 
 def _register_health(routes: Routes, relay: Relay) -> None:
@@ -173,13 +195,21 @@ def _write_server_json(path: Path, listening: Listening) -> None:
     temporary.replace(path)
 
 
-def run(settings: Settings, paths: Paths, *, port: int | None, ready: Callable[[dict[str, Any]], None]) -> None:
-    """Serves until SIGTERM. `port` overrides the setting, 0 takes a free one; `ready` gets the start line's values.
+def run(
+    settings: Settings,
+    paths: Paths,
+    *,
+    port: int | None,
+    ready: Callable[[dict[str, Any]], None],
+    doctor: Doctor | None = None,
+) -> None:
+    """Serves until SIGTERM. `port` overrides the setting, 0 takes a free one; `ready` gets the start line's values,
+    `doctor` looks at the machine for the page of that name.
 
     Raises the store's errors, `BindRefused`, `KeyFileRefused`. What was accepted before the end is on disk.
     """
     try:
-        _run(settings, paths, port, ready)
+        _run(settings, paths, port, ready, doctor)
     except OSError as error:
         named = {errno.ENOSPC: StoreFull, errno.EDQUOT: StoreFull, errno.EROFS: StoreReadOnly}.get(error.errno or 0)
         if named is None:
@@ -187,7 +217,13 @@ def run(settings: Settings, paths: Paths, *, port: int | None, ready: Callable[[
         raise named(f"{error.filename or paths.run}: {error.strerror}") from error
 
 
-def _run(settings: Settings, paths: Paths, port: int | None, ready: Callable[[dict[str, Any]], None]) -> None:
+def _run(
+    settings: Settings,
+    paths: Paths,
+    port: int | None,
+    ready: Callable[[dict[str, Any]], None],
+    doctor: Doctor | None,
+) -> None:
     paths.make()
     for folder in (paths.data, paths.state, paths.run):
         _private(folder)
@@ -196,7 +232,7 @@ def _run(settings: Settings, paths: Paths, port: int | None, ready: Callable[[di
     try:
         _import_spool(relay, paths.spool)
         (paths.run / "down").unlink(missing_ok=True)
-        parts = build(settings, paths, relay)
+        parts = build(settings, paths, relay, doctor)
 
         def told(listening: Listening) -> None:
             _write_server_json(paths.server_json, listening)

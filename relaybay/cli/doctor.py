@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +22,9 @@ from relaybay.errors import SettingsError
 from relaybay.setup import Check, Refusal, ServerFacts, doctor, read_claude_code
 from relaybay.setup.port import listener
 
+if TYPE_CHECKING:
+    from relaybay.service.house import Told
+
 _MARKS = {True: "ok  ", False: "FAIL", None: "warn"}
 
 
@@ -32,7 +37,7 @@ def doctor_command(shell: Shell, deep: bool, clear_dropped: bool, as_json: bool)
     """Check this machine: one line each, with a fix where something is wrong. Exit code 1 on any fault."""
     if clear_dropped:
         shell.need_owner()
-    checks = _checks(shell, deep=deep)
+    checks = _checks(shell, Path.cwd(), lambda configured: _ask_server(shell, configured, deep=deep))
     if clear_dropped:
         _clear_dropped(shell.paths.spool / "dropped")
     broken = any(check.ok is False for check in checks)
@@ -47,7 +52,26 @@ def doctor_command(shell: Shell, deep: bool, clear_dropped: bool, as_json: bool)
     return exits.FAILED if broken else 0
 
 
-def _checks(shell: Shell, *, deep: bool) -> list[Check]:
+def server_checks(shell: Shell, told: Told, heard: Mapping[str, int], integrity: str) -> list[Check]:
+    """The same checks from within the server that they are about, for `/health`: it need not be asked over a socket."""
+    from relaybay.service.clock import rfc3339
+
+    def facts(configured: settings.Settings) -> ServerFacts:
+        return ServerFacts(
+            url=told.url or configured_url(configured),
+            reachable=True,
+            last_events={client: rfc3339(at_us) for client, at_us in heard.items()},
+            mcp_seen=bool(told.mcp_seen_us),
+            integrity=integrity,
+            up_seconds=max(0.0, time.time() - told.started_us / 1e6),
+            hooks_since_start=any(at_us >= told.started_us for at_us in heard.values()),
+        )
+
+    # The server's own folder says nothing about any project.
+    return _checks(shell, Path("/"), facts)
+
+
+def _checks(shell: Shell, folder: Path, ask: Callable[[settings.Settings], ServerFacts]) -> list[Check]:
     more: list[Check] = []
     try:
         configured = shell.settings
@@ -56,7 +80,7 @@ def _checks(shell: Shell, *, deep: bool) -> list[Check]:
         more.append(Check("settings", ok=False, detail=str(error), fix=f"Correct it: {error.where}"))
         configured = settings.load(settings.Paths(*(Path("/nonexistent"),) * 4), {})
     folders = folders_of(shell)
-    files = read_claude_code(folders, "user", Path.cwd(), shell.env)
+    files = read_claude_code(folders, "user", folder, shell.env)
     if isinstance(files, Refusal):
         more.append(Check(files.code, ok=False, detail=files.text, fix=""))
     install = None
@@ -64,8 +88,9 @@ def _checks(shell: Shell, *, deep: bool) -> list[Check]:
         install = install_of(shell, configured)
     except Failure as refused:
         more.append(Check(refused.code, ok=False, detail=refused.text, fix=""))
-    server = _ask_server(shell, configured, deep=deep)
-    return doctor.run(folders, shell.env, None if isinstance(files, Refusal) else files, install, server) + more
+    return (
+        doctor.run(folders, shell.env, None if isinstance(files, Refusal) else files, install, ask(configured)) + more
+    )
 
 
 def _clear_dropped(counter: Path) -> None:

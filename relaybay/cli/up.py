@@ -8,8 +8,8 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import IO, Any
+from collections.abc import Callable, Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,11 @@ from relaybay.cli.shell import Shell
 from relaybay.cli.status import note_lost_run, start_line
 from relaybay.cli.talk import find_running, need_own
 from relaybay.errors import StoreLocked
-from relaybay.settings import Paths, Settings
+from relaybay.settings import Paths
+
+if TYPE_CHECKING:
+    from relaybay.service.house import Doctor, Told
+    from relaybay.setup import Check
 
 READY_SECONDS = 10.0
 _LINE_BYTES_MAX = 1 << 16
@@ -43,7 +47,9 @@ def up_command(shell: Shell, foreground: bool, port: int | None, as_json: bool) 
       relaybay up --foreground              for a service manager
       relaybay up --foreground --port 0 --json
     """  # noqa: D301 - Click reads the escape.
-    settings, paths = shell.settings, shell.paths
+    paths = shell.paths
+    # What cannot be read is told here, and not by the process that is started.
+    assert shell.settings
     need_own(paths)
     try:
         paths.make()
@@ -52,7 +58,7 @@ def up_command(shell: Shell, foreground: bool, port: int | None, as_json: bool) 
     if foreground:
         # Asked before the lock is tried, so that the refusal can say where the other is.
         _need_free(paths)
-        _serve(settings, paths, port, as_json=as_json, detached=shell.env.get(_DETACHED) == "1")
+        _serve(shell, port, as_json=as_json, detached=shell.env.get(_DETACHED) == "1")
         return
     line, new = _existing(shell), False
     if line is None:
@@ -99,7 +105,8 @@ def _existing(shell: Shell) -> dict[str, Any] | None:
 # --- the server's own process ---
 
 
-def _serve(settings: Settings, paths: Paths, port: int | None, *, as_json: bool, detached: bool) -> None:
+def _serve(shell: Shell, port: int | None, *, as_json: bool, detached: bool) -> None:
+    paths = shell.paths
     os.umask(0o077)
     log = None
     if detached:
@@ -122,16 +129,28 @@ def _serve(settings: Settings, paths: Paths, port: int | None, *, as_json: bool,
             log.take_stderr()
             os.chdir("/")
 
-    _run(settings, paths, port, ready)
+    _run(shell, port, ready)
 
 
-def _run(settings: Settings, paths: Paths, port: int | None, ready: Callable[[dict[str, Any]], None]) -> None:
+def _look(shell: Shell) -> Doctor:
+    """Doctor for `/health`. What it needs is imported when the page is asked for: starting is a measured figure."""
+
+    def look(told: Told, heard: Mapping[str, int], integrity: str) -> list[Check]:
+        from relaybay.cli.doctor import server_checks
+
+        return server_checks(shell, told, heard, integrity)
+
+    return look
+
+
+def _run(shell: Shell, port: int | None, ready: Callable[[dict[str, Any]], None]) -> None:
+    settings, paths = shell.settings, shell.paths
     from relaybay.api.app import run
     from relaybay.api.keys import KeyFileRefused
     from relaybay.api.listeners import BindRefused
 
     try:
-        run(settings, paths, port=port, ready=ready)
+        run(settings, paths, port=port, ready=ready, doctor=_look(shell))
     except StoreLocked:
         _need_free(paths)
         raise failure("cli.folder_held", exits.LOCKED, folder=paths.data, lock=paths.lock) from None

@@ -120,6 +120,11 @@ class Contexts:
         watch = self._watches.get(hook_id)
         return watch is not None and watch.file == "read" and (kind, key) in watch.items
 
+    def watched(self) -> list[tuple[str, int]]:
+        """Transcript by transcript, whether it can be read, and how many proofs are looked for in it."""
+        with self._lock:
+            return [(watch.file, len(watch.items)) for watch in self._watches.values()]
+
     def due(self, now: int) -> list[Watch]:
         """Sessions that had an event lately, or whose items are about to count as dropped."""
         lately = limit("context_listen_seconds") * _SECOND

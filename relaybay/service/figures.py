@@ -34,17 +34,23 @@ def figures(tx: Tx, relay: Relay) -> Outcome:
     )
 
 
+def last_heard(tx: Tx, relay: Relay, heard: Mapping[str, int]) -> dict[str, int]:
+    """When each client's hooks were last heard, in µs: by `heard` since the server's start, by the rows before that."""
+    last = dict(heard)
+    for row in sessions.every(tx):
+        now = relay.presence.current(row)
+        if now.last_event_us:
+            last[now.client] = max(last.get(now.client, 0), now.last_event_us)
+    return last
+
+
 def doctor(tx: Tx, relay: Relay, *, heard: Mapping[str, int]) -> Outcome:
     """What only a running server knows of its health (page 20, Setup and doctor).
 
     `heard` is when each client's hooks were last heard since the start, in µs; rows remember longer. `integrity` is
     `ok`, or what the database's own check found.
     """
-    last = dict(heard)
-    for row in sessions.every(tx):
-        now = relay.presence.current(row)
-        if now.last_event_us:
-            last[now.client] = max(last.get(now.client, 0), now.last_event_us)
+    last = last_heard(tx, relay, heard)
     found = sqlite.problems(relay.store.path)
     return Outcome(
         {

@@ -62,6 +62,11 @@ class Waits:
         self._waiting: dict[int, WaitEntry] = {}
         self._lock = threading.RLock()
 
+    @property
+    def count(self) -> int:
+        """How many rows wait to be woken."""
+        return len(self._waiting)
+
     def get(self, wait_id: str) -> WaitEntry | None:
         """A wait by the id its client made."""
         return self._by_id.get(wait_id)

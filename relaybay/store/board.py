@@ -163,3 +163,14 @@ def tasks_written_about(tx: Tx, most: int) -> list[str]:
 def projects_of_bound(tx: Tx) -> dict[int, int]:
     """Session → the project of the first task that is bound to it."""
     return dict(tx.rows("SELECT session_id, project_id FROM task WHERE session_id IS NOT NULL ORDER BY id DESC"))
+
+
+def proofs(tx: Tx) -> dict[str, int]:
+    """Of what was handed over: how many texts were seen in a session's context, and for how many that was given up."""
+    found = {"seen": 0, "given_up": 0}
+    for table in ("delivery", "comment"):
+        sums = "coalesce(sum(in_context_us > 0), 0), coalesce(sum(reason_code = 'not_in_context'), 0)"
+        seen, given_up = tx.rows(f"SELECT {sums} FROM {table} WHERE delivered_us > 0")[0]  # noqa: S608 - own names.
+        found["seen"] += int(seen)
+        found["given_up"] += int(given_up)
+    return found

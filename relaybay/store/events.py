@@ -41,7 +41,7 @@ def last(tx: Tx) -> int:
     return int(tx.value("SELECT coalesce(max(id), 0) FROM event"))
 
 
-def about(tx: Tx, kind: str, name: str, most: int) -> list[Event]:
+def about(tx: Tx, kind: str, name: str, most: int) -> list[tuple[int, str, int, dict[str, Any]]]:
     """The newest events about one thing (`task`, `session`, `project`, `message`, `comment`), newest first."""
     return newest(tx, most, subjects=(subject(kind, name),))
 

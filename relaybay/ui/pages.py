@@ -10,6 +10,7 @@ from sanic import HTTPResponse, Request
 
 from relaybay.answers import Answer, word
 from relaybay.service import views, views_inbox, views_messages, views_project_list, views_sessions, views_tasks
+from relaybay.service.house import House
 from relaybay.service.relay import Relay
 from relaybay.ui import filtered, pages_look, pages_palette, pages_search
 from relaybay.ui.actions import register_actions
@@ -37,7 +38,7 @@ _TASK: Final = Page(
 _JSON: Final = ".json"
 
 
-def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
+def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper, house: House | None = None) -> None:
     """Adds the board: its pages with their `.json` twins, its forms, its static files, `GET /login`, and pages for what
     the server refuses.
     """
@@ -47,7 +48,7 @@ def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper) -> None:
     pages = Pages(Desk(relay, gate, assets))
     pages.register(routes)
     register_actions(routes, pages)
-    register_overview(routes, pages.desk)
+    register_overview(routes, pages.desk, house or House.bare())
     pages_look.register(routes, pages.desk)
     pages_palette.register(routes, pages.desk)
     pages_search.register(routes, pages.desk)

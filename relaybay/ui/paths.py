@@ -39,6 +39,8 @@ _PATHS: Final = {
     "preferences": "/preferences",
     "map": "/map",
     "events": "/events",
+    "settings": "/settings",
+    "health": "/health",
     "project": "/projects/{slug}",
     "project_md": "/projects/{slug}.md",
     "task_md": "/tasks/{key}.md",
