@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from relaybay.service import saved_views
 from relaybay.store import events
 from relaybay.ui import forms
 from tests.ui.board_rig import Answer, Board
@@ -33,6 +34,8 @@ OPERATIONS = {
     "form_session_unlink": "unlink",
     "form_log_out": "log_out",
     "form_preferences": "preferences",
+    "form_view_save": "view_save",
+    "form_view_forget": "view_forget",
 }
 #: A value for each field that its form takes, without effect on the rest of the world.
 GOOD = {
@@ -47,6 +50,9 @@ GOOD = {
     "kind": "spool_fault",
     "ref": "a.jsonl",
     "file": "notes.txt",
+    "page": "sessions",
+    "name": "Idle ones",
+    "q": "state:idle",
 }
 
 
@@ -62,7 +68,10 @@ class Furnished:
         board.relay.store.write(lambda tx: events.put_inbox(tx, "reply_too_deep", mid, web.id))
         board.relay.store.write(lambda tx: events.put_inbox(tx, "spool_fault", "a.jsonl", None))
         number = str(board.attach(key, "notes.txt", b"Hello")["id"])
+        given = {"page": "sessions", "name": "Live", "q": "is:live"}
+        view = board.write(lambda tx: saved_views.save(tx, board.relay, **given))["id"]
         self.values = {
+            "<view_id:str>": str(view),
             "<number:str>": number,
             "<key:str>": key,
             "<ref:str>": web.ref,
@@ -110,7 +119,14 @@ def test_every_form_of_the_board_has_its_fields_listed(full: Furnished) -> None:
     assert set(full.paths) == set(forms.FIELDS)
     waiting = [e["href"] for e in full.board.page("/inbox").all("a", class_="queue-row")]
     assert len(waiting) == 2
-    pages = ["/", *waiting, "/projects", f"/tasks/{full.values['<key:str>']}", f"/sessions/{full.values['<ref:str>']}"]
+    pages = [
+        "/",
+        *waiting,
+        "/sessions?q=state:idle",
+        "/projects",
+        f"/tasks/{full.values['<key:str>']}",
+        f"/sessions/{full.values['<ref:str>']}",
+    ]
     seen = set()
     for path in pages:
         page = full.board.page(path)
