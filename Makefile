@@ -9,6 +9,7 @@
 #   make campaign [ARGS=…]    the same at full size (specs/faults.toml): hours, a report at the end
 #   make conformance          which spec ids have a test that executed them, and which changes to the code the tests notice
 #   make bench [ARGS=…]       the PERF figures, each beside its floor
+#   make screenshots          draws docs/screenshots/ anew, in the system's Chromium
 #   make docs                 writes docs/machines.md and docs/reference/ anew
 #   make clean                removes everything that these targets made
 
@@ -26,7 +27,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.13 python3.12; do \
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --spec-record
 
-.PHONY: demo test soak faults campaign check lint format types imports templates docs-check docs conformance bench clean
+.PHONY: demo test screenshots soak faults campaign check lint format types imports templates docs-check docs conformance bench clean
 
 demo: $(STAMP)
 	@$(BIN)/relaybay demo $(ARGS)
@@ -69,12 +70,18 @@ docs-check: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m docs.generate
 
+# How many changes to the code are tried, always the same ones; 0 for all of them, which takes half an hour.
+MUTANTS ?= 0
+
 # Counted in this run alone: the tests, then every change to the core's code. The last line is the result.
 conformance: $(STAMP)
-	@$(BIN)/python -m tests.conformance.report --run --write --jobs $(JOBS)
+	@$(BIN)/python -m tests.conformance.report --run --write --jobs $(JOBS) --mutants $(MUTANTS)
 
 bench: $(STAMP)
 	@$(BIN)/python -m bench $(ARGS)
+
+screenshots: $(STAMP)
+	$(BIN)/python -m tools.screenshots
 
 clean:
 	rm -rf $(VENV) .relaybay-executed.json .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -7,6 +7,7 @@ recorded.
     --write      also write docs/conformance.md
     --run        run the tests and the mutation check first, and count in that run alone; the last line is the result
     --check      only say whether docs/conformance.md speaks of this tree: its ids and its tests
+    --mutants N  how many changes to the code such a run draws, the same each time; 0, the default: all of them
     --jobs N     how many processes such a run uses
 """
 
@@ -144,6 +145,7 @@ def main(arguments: Sequence[str] | None = None, *, file: Path = record.RECORD, 
     parser.add_argument("--write", action="store_true", help="also write docs/conformance.md")
     parser.add_argument("--check", action="store_true", help="only say whether docs/conformance.md speaks of this tree")
     parser.add_argument("--run", action="store_true", help="run the tests and the mutation check first")
+    parser.add_argument("--mutants", type=int, default=0, help="how many changes to the code such a run draws; 0: all")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes such a run uses")
     options = parser.parse_args(arguments)
     if options.check:
@@ -153,7 +155,7 @@ def main(arguments: Sequence[str] | None = None, *, file: Path = record.RECORD, 
         return 1 if found_drift else 0
     green, mutants = True, None
     if options.run:
-        recorded, mutants, green = whole_run(options.jobs)
+        recorded, mutants, green = whole_run(options.jobs, options.mutants)
     else:
         recorded = record.load(file, record.tree_digest())
     if not recorded.tests:

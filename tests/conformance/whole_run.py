@@ -11,8 +11,9 @@ from tests.conformance import record
 from tests.conformance.figures import Mutants, read_mutants
 
 
-def whole_run(jobs: int) -> tuple[record.Record, Mutants, bool]:
-    """Runs both in processes of their own; gives what they recorded, and whether both were green.
+def whole_run(jobs: int, sample: int = 0) -> tuple[record.Record, Mutants, bool]:
+    """Runs both in processes of their own; gives what they recorded, and whether both were green. `sample`: how many
+    changes to the code are drawn, the same ones each time; 0 for all of them.
 
     The live tests are left out: they need the real client, and every id has other tests.
     """
@@ -20,8 +21,10 @@ def whole_run(jobs: int) -> tuple[record.Record, Mutants, bool]:
         executed, verdicts = Path(folder, "executed.json"), Path(folder, "mutants.json")
         tests = [sys.executable, "-m", "pytest", "-n", str(jobs), "--dist", "loadgroup", "-m", "not live"]
         tested = _run([*tests, f"--spec-record={executed}"])
-        mutated = _run([sys.executable, "-m", "tests.mutation", "--jobs", str(jobs), "--json", str(verdicts)])
-        return record.load(executed, record.tree_digest()), read_mutants(verdicts), tested and mutated
+        mutation = [sys.executable, "-m", "tests.mutation", "--jobs", str(jobs), "--json", str(verdicts)]
+        _run([*mutation, *(["--sample", str(sample), "--seed", "90"] if sample else [])])
+        mutants = read_mutants(verdicts)
+        return record.load(executed, record.tree_digest()), mutants, tested and mutants.enough
 
 
 def _run(command: list[str]) -> bool:
