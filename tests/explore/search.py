@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+TELL_EVERY = 250_000
+"""A long search says how far it is each time it has found so many more states."""
 
 
 class BrokenError(Exception):
@@ -77,6 +81,11 @@ def search(problem: Problem, states_max: int) -> Found:
             parent[key] = state
             assert len(parent) <= states_max, f"more than {states_max} states"
             level.append((key, depth + 1))
+            if len(parent) % TELL_EVERY == 0:
+                seconds = time.process_time() - began
+                print(
+                    f"  {len(parent)} states, {len(level)} to go on from, {seconds:.0f} s", file=sys.stderr, flush=True
+                )
     return Found(len(parent), transitions, depth, time.process_time() - began)
 
 
