@@ -42,10 +42,8 @@ def search_texts(tx: Tx, _relay: Relay, *, q: str = "", skip: int = 0, limit: in
     query, conditions = asked
     data: dict[str, Any] = {"query": printed(query), "found": [], "count": 0, "skip": skip}
     if query.terms:
-        words = _words(query)
-        found = search.found(tx, words, conditions, query.once("sort", "best"), skip, limit)
+        found, data["count"] = search.found(tx, _words(query), conditions, query.once("sort", "best"), skip, limit)
         data["found"] = [_found(tx, one) for one in found]
-        data["count"] = search.count(tx, words, conditions)
     following = skip + len(data["found"])
     if following < data["count"] and following <= SKIP_MAX:
         data["next"] = following
@@ -65,7 +63,7 @@ def _found(tx: Tx, one: search.Found) -> dict[str, Any]:
         "task": task.task_key,
         "project": task.project,
         "status": task.status,
-        "title": pieces(one.title, task.title) if comment is None else pieces(task.title, task.title),
+        "title": pieces((one.title if comment is None else "") or task.title, task.title),
         "snippet": _snippet(tx, one, task, comment),
         "at": rfc3339(task.updated_us if comment is None else comment.created_us),
         "author": author_view(task.author) if comment is None else author(comment),

@@ -31,24 +31,26 @@ _STEPS = "(SELECT group_concat(text, char(10)) FROM (SELECT text FROM step WHERE
 _TASKS = f"SELECT 2 * t.id, t.task_key, t.title, t.body_md, coalesce({_STEPS}, '') FROM task t"  # noqa: S608 - own names.
 _COMMENTS = "SELECT 2 * c.id + 1, '', '', c.body_md, '' FROM comment c"
 _PUT = "INSERT INTO search_text (rowid, task_key, title, body, steps)"
-_FROM = (
-    " FROM search_text x"
+_JOINED = (
     " LEFT JOIN comment c ON x.rowid % 2 = 1 AND c.id = x.rowid / 2"
     " JOIN task t ON t.id = CASE WHEN x.rowid % 2 = 1 THEN c.task_id ELSE x.rowid / 2 END"
     " JOIN project p ON p.id = t.project_id"
 )
-_AT = "coalesce(c.created_us, t.updated_us)"
+#: Without words only the keys are needed: the texts themselves are not read.
+_ALL = "(SELECT 2 * id AS rowid FROM task UNION ALL SELECT 2 * id + 1 FROM comment) x"
+_KEYS = "x.rowid AS id, t.id AS task_id, c.id AS comment_id, coalesce(c.created_us, t.updated_us) AS at_us"
+_PAGE = "SELECT id, task_id, comment_id, count(*) OVER () FROM"
 _ORDERS = {
-    "best": f"bm25(search_text, {_WEIGHTS}), {_AT} DESC, x.rowid DESC",
-    "new": f"{_AT} DESC, x.rowid DESC",
-    "old": f"{_AT}, x.rowid",
+    "best": "worth, at_us DESC, id DESC",
+    "new": "at_us DESC, id DESC",
+    "old": "at_us, id",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One text: of the comment `comment_id`, or where that is None of the task. Title (a task's) and snippet have marks
-    in them; the snippet is empty where a task's title or key alone was found.
+    in them; the snippet is empty where a task's title or key alone was found, and both where no words were looked for.
     """
 
     task_id: int
@@ -107,48 +109,56 @@ def texts_with(words: Words) -> tuple[str, str]:
     return "x.rowid IN (SELECT rowid FROM search_text WHERE search_text MATCH ?)", expression(words)
 
 
-def found(tx: Tx, words: Words, conditions: Conditions, order: str, skip: int, most: int) -> list[Found]:
-    """Texts that have all `words` and meet all conditions (over `x`, `t`, `p` and, of a comment, `c`), in an `order`:
-    `best`, `new` or `old`. Without words the best are the newest.
+def found(tx: Tx, words: Words, conditions: Conditions, order: str, skip: int, most: int) -> tuple[list[Found], int]:
+    """A page of the texts that have all `words` and meet all conditions (over `x`, `t`, `p` and, of a comment, `c`), in
+    an `order`: `best`, `new` or `old`; and how many there are in all. Without words the best are the newest.
     """
-    title, body, steps = "x.title", "''", "''"
-    if words:
-        marks = f"'{MARK_ON}', '{MARK_OFF}'"
-        title = f"highlight(search_text, {_TITLE}, {marks})"
-        body, steps = (
-            f"snippet(search_text, {column}, {marks}, '{ELLIPSIS}', {_SNIPPET_WORDS})" for column in (_BODY, _STEP)
-        )
-    elif order == "best":
-        order = "new"
-    where, values = _where(words, conditions)
+    parts = [("search_text MATCH ?", (expression(words),)), *conditions] if words else list(conditions)
+    where = " AND ".join(sql for sql, _ in parts) or "1 = 1"
+    values = [value for _, given in parts for value in given]
+    source = f"{'search_text x' if words else _ALL}{_JOINED} WHERE {where}"
+    # Worked out only where it is asked for: it is dear.
+    worth = f"bm25(search_text, {_WEIGHTS})" if words and order == "best" else "0"
+    fitting = f"SELECT {_KEYS}, {worth} AS worth FROM {source}"  # noqa: S608 - own words.
     rows = tx.rows(
-        f"SELECT t.id, c.id, {title}, {body}, {steps}{_FROM} WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?",
+        f"{_PAGE} ({fitting}) found ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?",
         *values,
         most,
         skip,
     )
-    return [
-        Found(int(task), None if comment is None else int(comment), str(shown), _marked(str(text), str(step)))
-        for task, comment, shown, text, step in rows
+    if not rows:
+        return [], int(tx.value(f"SELECT count(*) FROM {source}", *values)) if skip else 0  # noqa: S608 - own words.
+    marked = _marked(tx, words, [int(row[0]) for row in rows]) if words else {}
+    page = [
+        Found(int(task), None if comment is None else int(comment), *marked.get(int(key), ("", "")))
+        for key, task, comment, _ in rows
     ]
+    return page, int(rows[0][3])
 
 
-def _marked(*snippets: str) -> str:
+def _marked(tx: Tx, words: Words, keys: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Title and snippet of these texts, with marks. Asked for by themselves: made for every text that fits, before
+    their order is known, they took most of a search's time (measured).
+    """
+    marks = f"'{MARK_ON}', '{MARK_OFF}'"
+    body, steps = (
+        f"snippet(search_text, {column}, {marks}, '{ELLIPSIS}', {_SNIPPET_WORDS})" for column in (_BODY, _STEP)
+    )
+    # The plus keeps the engine from looking for the words anew for every key.
+    rows = tx.rows(
+        f"SELECT rowid, highlight(search_text, {_TITLE}, {marks}), {body}, {steps} FROM search_text"  # noqa: S608
+        f" WHERE search_text MATCH ? AND +rowid IN ({', '.join('?' * len(keys))})",
+        expression(words),
+        *keys,
+    )
+    return {int(key): (str(title), _first(str(text), str(step))) for key, title, text, step in rows}
+
+
+def _first(*snippets: str) -> str:
     """The first in which something was found."""
     return next((one for one in snippets if MARK_ON in one), "")
-
-
-def count(tx: Tx, words: Words, conditions: Conditions) -> int:
-    """How many texts `found` would give, all pages together."""
-    where, values = _where(words, conditions)
-    return int(tx.value(f"SELECT count(*){_FROM} WHERE {where}", *values))
 
 
 def texts(tx: Tx) -> int:
     """How many texts there are to look in."""
     return int(tx.value("SELECT count(*) FROM search_text_docsize"))
-
-
-def _where(words: Words, conditions: Conditions) -> tuple[str, list[Any]]:
-    parts = [("search_text MATCH ?", (expression(words),)), *conditions] if words else list(conditions)
-    return " AND ".join(sql for sql, _ in parts) or "1 = 1", [value for _, values in parts for value in values]

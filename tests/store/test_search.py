@@ -45,15 +45,14 @@ def add_comment(store, task: int, body: str, **more) -> int:
 
 def hits(store, *words: str, order: str = "best", skip: int = 0, most: int = 50) -> list[tuple[int, int | None]]:
     asked = [(word.rstrip("*"), word.endswith("*")) for word in words]
-    found = store.read(lambda tx: search.found(tx, asked, [], order, skip, most))
-    assert skip or most < 50 or len(found) == store.read(lambda tx: search.count(tx, asked, []))
+    found, count = store.read(lambda tx: search.found(tx, asked, [], order, skip, most))
+    assert skip or most < 50 or len(found) == count
     return [(one.task_id, one.comment_id) for one in found]
 
 
 def snippets(store, *words: str) -> list[str]:
-    return [
-        one.snippet for one in store.read(lambda tx: search.found(tx, [(w, False) for w in words], [], "best", 0, 9))
-    ]
+    page, _ = store.read(lambda tx: search.found(tx, [(w, False) for w in words], [], "best", 0, 9))
+    return [one.snippet for one in page]
 
 
 def test_a_text_is_found_by_words_in_key_title_body_and_steps(shop) -> None:
@@ -131,6 +130,11 @@ def test_the_best_stand_first_or_the_newest_or_the_oldest(shop) -> None:
     assert hits(shop, "basket", order="old") == [(body, None), (title, None), (title, said)]
     assert hits(shop) == hits(shop, order="new") == [(title, said), (title, None), (body, None)]
     assert hits(shop, "basket", order="new", skip=1, most=1) == [(title, None)]
+    asked = [("basket", False)]
+    for skip, count in ((0, 3), (2, 3), (3, 3), (9, 3)):
+        assert shop.read(lambda tx: search.found(tx, asked, [], "best", skip, 1))[1] == count  # noqa: B023
+    assert shop.read(lambda tx: search.found(tx, [("nothing", False)], [], "best", 0, 1)) == ([], 0)
+    assert shop.read(lambda tx: search.found(tx, [("nothing", False)], [], "best", 5, 1)) == ([], 0)
 
 
 def test_a_snippet_marks_what_was_found(shop) -> None:
@@ -143,7 +147,7 @@ def test_a_snippet_marks_what_was_found(shop) -> None:
     assert snippets(shop, "pin") == [f"a step\nthe {search.MARK_ON}pin{search.MARK_OFF} step"]
     add_task(shop, "cork")
     assert snippets(shop, "cork") == [""]
-    (one,) = shop.read(lambda tx: search.found(tx, [("cork", False)], [], "best", 0, 9))
+    (one,) = shop.read(lambda tx: search.found(tx, [("cork", False)], [], "best", 0, 9))[0]
     assert one.title == f"{search.MARK_ON}cork{search.MARK_OFF}"
 
 
@@ -152,13 +156,14 @@ def test_conditions_narrow_what_is_found(shop) -> None:
     add_comment(shop, task, "needle two")
     mine: list[tuple[str, tuple[str, ...]]] = [("c.id IS NULL", ()), ("p.slug = ?", ("shop",))]
     asked = [("needle", False)]
-    assert [one.comment_id for one in shop.read(lambda tx: search.found(tx, asked, mine, "best", 0, 9))] == [None]
-    assert shop.read(lambda tx: search.count(tx, asked, mine)) == 1
-    assert shop.read(lambda tx: search.count(tx, asked, [("p.slug = ?", ("other",))])) == 0
+    for words in (asked, []):
+        page, count = shop.read(lambda tx: search.found(tx, words, mine, "best", 0, 9))  # noqa: B023
+        assert ([one.comment_id for one in page], count) == ([None], 1)
+    assert shop.read(lambda tx: search.found(tx, asked, [("p.slug = ?", ("other",))], "best", 0, 9)) == ([], 0)
     sql, value = search.tasks_with([("needle", False), ("on", True)])
     assert shop.read(lambda tx: tx.rows(f"SELECT t.id FROM task t WHERE {sql}", value)) == [(task,)]
     sql, value = search.texts_with([("two", False)])
-    left = shop.read(lambda tx: search.found(tx, asked, [(f"NOT ({sql})", (value,))], "best", 0, 9))
+    left, _ = shop.read(lambda tx: search.found(tx, asked, [(f"NOT ({sql})", (value,))], "best", 0, 9))
     assert [(one.task_id, one.comment_id) for one in left] == [(task, None)]
 
 
