@@ -59,8 +59,8 @@ def open_mail(states: dict[str, int] | None) -> dict[str, int]:
 def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "") -> Outcome:
     """The board: columns of cards, of one project or of all, with counts of what is not delivered and not read.
 
-    `q` is a filter on the cards (`rules/query.py`). `move` is the key of the card that is being moved, whose columns are
-    offered; it changes nothing.
+    `q` is a filter on the cards (`rules/query.py`). `move` is the key of the card that is being moved, whose columns
+    are offered; it changes nothing.
     """
     if project and tasks.project(tx, project) is None:
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))

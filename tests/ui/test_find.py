@@ -8,6 +8,7 @@ import pytest
 
 from relaybay.service.threads import FOLDED_FROM
 from relaybay.service.views_search import PAGE_FOUND
+from relaybay.service.waits import WaitEntry
 from relaybay.store import search
 from tests.ui.board_rig import SECOND, Board, Document
 from tests.ui.test_board import check_page, lively
@@ -354,10 +355,10 @@ def test_marks_name_what_is_still_missing(board: Board) -> None:
     def said() -> str:
         return board.page("/messages").by_id(f"message-{mid}").text
 
-    assert "Stored 1 min ago from its own link not delivered not read" in said()
-    assert "It has waited since 1 min ago." in said()
+    assert "Stored 1 min ago from its own link not delivered" in said()
+    assert "Waiting since it was stored, 1 min ago." in said()
     board.hand_over(api)
-    assert "Delivered just now with a tool call not seen in context not read" in said()
+    assert "Delivered just now with a tool call not seen in context" in said()
     board.acknowledge(api, mid)
     assert "not " not in said().partition("Stored")[2]
 
@@ -370,7 +371,7 @@ def test_since_when_a_reason_holds_is_said(board: Board) -> None:
     board.now += 600 * SECOND
     page = board.page("/messages")
     assert "It ended 10 min ago" in page.by_id(f"message-{over}").text
-    assert "It has been known since" in page.by_id(f"message-{known}").text
+    assert "It was first seen 10 min ago." in page.by_id(f"message-{known}").text
     json = {one["message_id"]: one for one in board.get("/messages.json").json["messages"]}
     assert json[over]["reason_since"] < json[over]["sent_at"]
 
@@ -423,3 +424,30 @@ def test_answers_stand_below_what_they_answer(board: Board) -> None:
     assert thread["href"] == f"/messages?message={below}#message-{below}"
     fragment = board.page(f"/messages?message={below}&fragment=thread")
     assert fragment.by_id("thread").text == page.by_id("thread").text
+
+
+def test_since_when_a_session_works_is_idle_or_waits_is_said(board: Board) -> None:
+    web, api = board.session("web", activity="working"), board.session("api")
+    mid, other = board.send(api, "web", "x"), board.send(web, "api", "x")
+    live, idle = board.relay.presence.by_row(web.id), board.relay.presence.by_row(api.id)
+    assert live is not None and idle is not None
+    live.prompted_us, idle.stopped_us = board.now - 60 * SECOND, board.now - 120 * SECOND
+    page = board.page("/messages")
+    assert "Its last prompt came 1 min ago." in page.by_id(f"message-{mid}").text
+    assert "Its last turn ended 2 min ago." in page.by_id(f"message-{other}").text
+    wait = WaitEntry("w", api.id, api.hook_id or "", board.now - 180 * SECOND)
+    board.relay.waits.open(wait, link_exact_live=True)
+    board.relay.waits.begin_poll(wait, lambda: None)
+    assert "It began to wait 3 min ago." in board.page("/messages").by_id(f"message-{other}").text
+
+
+def test_since_when_a_text_is_not_in_context_is_said(board: Board) -> None:
+    web, api = board.session("web"), board.session("api")
+    mid = board.send(web, "api", "x")
+    board.hand_over(api)
+    board.relay.store.write(lambda tx: tx.run("UPDATE delivery SET reason_code = 'not_in_context'"))
+    delivered = board.get("/messages.json").json["messages"][0]
+    assert delivered["reason_since"] == delivered["delivered_at"]
+    board.relay.store.write(lambda tx: tx.run("UPDATE delivery SET state = 'orphaned', recipient_id = NULL"))
+    assert "reason_since" not in board.get("/messages.json").json["messages"][0]
+    assert mid
