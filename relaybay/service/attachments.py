@@ -13,7 +13,7 @@ from typing import Any, Final
 from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules import names
-from relaybay.rules.text import blank, check_text, name_line, name_literal
+from relaybay.rules.text import blank, name_line, name_literal
 from relaybay.service.arguments import invalid
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
@@ -68,9 +68,6 @@ def attach(tx: Tx, *, task: str, name: str, media_type: str, content: bytes) -> 
 
 
 def _wrong(name: str, content: bytes) -> Refusal | None:
-    problem = check_text(name)
-    if problem is not None:
-        return Refusal("body.not_text", "SEND-15", {"problem": problem})
     if blank(name):
         return invalid("file", "why.blank")
     if len(name) > limit("name_chars_max"):

@@ -21,7 +21,7 @@ _COMPARED: dict[type[ast.cmpop], tuple[str, type[ast.cmpop], str]] = {
 }
 _KINDS = {"move": "repeat", "repeat": "refuse", "refuse": "repeat"}
 """A row's kind becomes another kind; any other word becomes one that nobody knows."""
-MARK = "~"
+MARK = "~x"
 _FLAGS: dict[float, tuple[int, ...]] = {0: (1,), 1: (0,)}
 
 
