@@ -20,7 +20,6 @@ from relaybay.store.sessions import SessionRow
 from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
-
 _OPENING_CHARS = 140
 
 

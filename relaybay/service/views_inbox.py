@@ -92,7 +92,9 @@ def _then(found: list[dict[str, Any]], focus: dict[str, Any] | None) -> str:
 
 
 def _line(entry: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {name: entry[name] for name in ("id", "kind", "since", "title", "task", "session", "text") if name in entry}
+    shown: dict[str, Any] = {
+        name: entry[name] for name in ("id", "kind", "since", "title", "task", "session", "text") if name in entry
+    }
     if "body" in entry:
         # A list names things: of a text the beginning, on one line.
         shown["opening"] = opening(json.loads(entry["body"]))

@@ -198,7 +198,9 @@ class Product:
             asked = {name: f'SELECT * FROM "{name}"' for name in [*tables, "sqlite_schema"]}
             asked |= {f"PRAGMA {name}": f"PRAGMA {name}" for name in ("user_version", "application_id")}
             # What memory is ahead of the store by is written whenever its 15 s are over; `remembered` has it.
-            columns = [name for _, name, *_ in database.execute("PRAGMA table_info(session)") if name not in _LIVE_FIELDS]
+            columns = [
+                name for _, name, *_ in database.execute("PRAGMA table_info(session)") if name not in _LIVE_FIELDS
+            ]
             asked["session"] = f"SELECT {', '.join(columns)} FROM session"
             # The names are the database's own.
             return {name: sorted(database.execute(sql).fetchall(), key=repr) for name, sql in sorted(asked.items())}
