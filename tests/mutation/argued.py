@@ -1,4 +1,8 @@
-"""The list of survivors that no test can notice, each with its reason: `argued.toml`."""
+"""The list of survivors that no test can notice, each with its reason: `argued.toml`.
+
+An entry names the file, the function, the source line and the change (`words`), as a run reports them; `nth` where the
+same change could be made twice in equal lines. Several changes of one line may share one entry: `words` is a list then.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +35,10 @@ def read(file: Path = FILE) -> list[Argued]:
     found = []
     for entry in tomllib.loads(file.read_text(encoding="utf-8")).get("survivor", []):
         assert entry["why"].strip(), f"no reason: {entry}"
-        key = (entry["file"], entry.get("where", ""), entry["text"], entry["words"], entry.get("nth", 0))
-        found.append(Argued(key, entry["why"]))
+        listed = [entry["words"]] if isinstance(entry["words"], str) else entry["words"]
+        for words in listed:
+            key = (entry["file"], entry.get("where", ""), entry["text"], words, entry.get("nth", 0))
+            found.append(Argued(key, entry["why"]))
     assert len({one.key for one in found}) == len(found), "a survivor stands twice"
     return found
 

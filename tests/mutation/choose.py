@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from types import CodeType
 
 from tests.mutation.edits import Mutant
@@ -12,8 +13,12 @@ from tests.mutation.mutants import FOLDERS, tree_of
 from tests.mutation.put_in import Functions
 from tests.mutation.recording import Map, Pair
 
-CPU_SECONDS_MAX = 6.0
-"""So much of recorded time, which tracing doubles, is run over one mutant at most; the likeliest tests come first."""
+TESTS_MAX = 60
+"""So many tests are run over one mutant at most, besides `ALWAYS`. Which they are hangs on the lines they run alone and
+never on seconds, so that a survivor is one on every machine; which of them comes first may hang on anything.
+"""
+ALWAYS = "tests/scenarios/"
+"""Stories that look at whole answers, pages and rows: all that come by are run."""
 _STARTED = 0.03
 """What a test costs besides: a quick one is not ten times better than one that is slower by a hundredth of a second."""
 _WEIGHTS = (8.0, 1.0, 0.1)
@@ -29,6 +34,7 @@ class Chooser:
         self._ran: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
         self._by_pair: dict[Pair, set[str]] = defaultdict(set)
+        self._lines = {name: sum(map(len, test.lines.values())) for name, test in recorded.tests.items()}
         for name, test in recorded.tests.items():
             if test.outcome != "passed":
                 continue
@@ -58,7 +64,7 @@ class Chooser:
         return {test for pair, tests in self._by_pair.items() if pair[0] in names for test in tests}
 
     def in_order(self, mutant: Mutant, tests: Collection[str]) -> list[str]:
-        """Those first that are likeliest to notice it for their time, up to a sum of seconds."""
+        """The tests to run over a mutant, those first that are likeliest to notice it for their time."""
         known = [(w, self._noticed[n], self._ran[n]) for w, n in zip(_WEIGHTS, _nearness(mutant), strict=True)]
 
         def worth(test: str) -> float:
@@ -66,16 +72,16 @@ class Chooser:
             ran = 1.0 + sum(weight * counts[test] for weight, _, counts in known)
             return noticed / ran / (self.map.tests[test].cpu + _STARTED)
 
-        ordered = sorted(tests, key=lambda test: (-worth(test), test))
-        chosen: list[str] = []
-        seconds = 0.0
-        for test in ordered:
-            seconds += self.map.tests[test].cpu
-            if chosen and seconds > CPU_SECONDS_MAX:
-                seconds -= self.map.tests[test].cpu
-                continue
-            chosen.append(test)
-        return chosen
+        return sorted(self._some(tests), key=lambda test: (-worth(test), test))
+
+    def _some(self, tests: Collection[str]) -> list[str]:
+        """Of many tests some of each module, those first that run the least besides: they are about this."""
+        always = [test for test in tests if test.startswith(ALWAYS)]
+        by_module: dict[str, list[str]] = defaultdict(list)
+        for test in sorted(set(tests) - set(always), key=lambda test: (self._lines[test], test)):
+            by_module[test.partition("::")[0]].append(test)
+        rounds = zip_longest(*(by_module[module] for module in sorted(by_module)))
+        return [*always, *islice((test for each in rounds for test in each if test is not None), TESTS_MAX)]
 
 
 def _nearness(mutant: Mutant) -> tuple[tuple[str, str], ...]:

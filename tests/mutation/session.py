@@ -31,13 +31,13 @@ from tests.mutation.imports import reaches_the_core
 from tests.mutation.recording import Map, TestMap, Tracer, asked_pairs, digest, digest_of
 from tests.mutation.running import Reports, Verdict, by_modules, over, quick_disk, quick_examples, use_own_folder
 
-TESTS = ("tests/unit", "tests/store", "tests/ui", "tests/scenarios", "tests/stateful", "tests/explore")
-_EACH_RUN = "tests/mutation/each_directed_run.py"
-"""Quick tests in one process. Those that start servers or clients are slow, and what they run can't be changed here."""
+TESTS = ("tests/unit", "tests/scenarios", "tests/stateful", "tests/mutation/each_directed_run.py")
+"""Quick tests in one process. Those that start servers, clients or browsers are slow, and what they run can't be changed
+here; `tests/explore/` goes through more states than one mutant is worth.
+"""
 TOO_LONG = (
     "tests/stateful/test_directed.py::test_every_pair_is_asked_by_the_running_code",
     "tests/stateful/test_random_walks.py::test_the_promises_hold_after_every_step",
-    "tests/explore/test_explore.py::test_no_reachable_state_breaks_a_promise",
     "tests/unit/test_service_hooks_memory.py::test_memory_and_transaction_come_to_the_same",
     "tests/unit/test_text.py::test_every_scalar_alone_is_one_line_and_comes_back",
 )
@@ -107,7 +107,7 @@ class Mutation:
     def _all_loaded(self) -> Any:
         tracer = Tracer()
         tracer.on()
-        self.session.perform_collect([str(mutants.ROOT / path) for path in (*TESTS, _EACH_RUN)])
+        self.session.perform_collect([str(mutants.ROOT / path) for path in TESTS])
         loading = tracer.off()
         core = {file: reaches_the_core(file) for file in {i.nodeid.partition("::")[0] for i in self.session.items}}
         self.items = {
