@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from datetime import date
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -142,7 +143,18 @@ def test_what_is_wrong_is_said_with_its_place(text: str, subject: str, fault: Fa
     assert wrong(text, subject) == fault
 
 
+def test_keys_that_name_things_of_ours_are_read_in_small_letters() -> None:
+    assert read("task:SHOP-1 session:Ann has:REPLY", "messages") == [
+        ("task", "shop-1"),
+        ("session", "Ann"),
+        ("has", "reply"),
+    ]
+    assert read("type:Message.*", "events") == [("type", "message.*")]
+    assert read("sort:Best author:OWNER", "search") == [("sort", "best"), ("author", "owner")]
+
+
 def test_a_query_has_bounds() -> None:
+    assert (QUERY_CHARS_MAX, TERMS_MAX) == (1_000, 40)
     assert read("x" * QUERY_CHARS_MAX) == [("x" * QUERY_CHARS_MAX, False)]
     assert wrong("x" * (QUERY_CHARS_MAX + 1)) == Fault("too_long", QUERY_CHARS_MAX)
     assert len(read("x " * TERMS_MAX)) == TERMS_MAX
@@ -289,3 +301,19 @@ def test_a_key_is_replaced() -> None:
     assert printed(replaced(found, "is", "unread", "bound")) == "a status:done -is:unread is:unread,bound"
     assert printed(replaced(found, "is")) == "a status:done -is:unread"
     assert printed(replaced(found, "project", "shop")) == f"{printed(found)} project:shop"
+
+
+def test_the_table_in_the_documents_has_every_key_and_word() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "board.md").read_text(encoding="utf-8")
+    section = text.partition("## Filters")[2].partition("### Saved filters")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in section.splitlines()
+        if line.startswith("| `")
+    ]
+    for subject, keys in KEYS.items():
+        for name, key in keys.items():
+            told = [row for row in rows if f"`{name}:`" in row[0] and (subject in row[1] or row[1] == "all")]
+            assert len(told) == 1, (subject, name)
+            for choice in key.choices:
+                assert f"`{choice}`" in told[0][2], (subject, name, choice)
