@@ -45,6 +45,7 @@ TOO_LONG = (
 takes too long is found in the recording and told of.
 """
 RECORDED_CPU_MAX = 10.0
+_CONTROL_TESTS = 10
 _LIBRARIES = ("sanic", "pydantic", "pony.orm", "statemachine", "hypothesis.stateful", "jinja2", "tomlkit", "filelock")
 
 
@@ -195,7 +196,8 @@ class Mutation:
             if not pairs and not unchanged:
                 return Verdict("the same")
             tests = self.chooser.of_pairs(pairs) if pairs else self.chooser.of_machines([_machines()[mutant.file]])
-        items = [self.items[name] for name in self.chooser.in_order(mutant, tests)]
+        names = self.chooser.in_order(mutant, tests)[: _CONTROL_TESTS if unchanged else None]
+        items = [self.items[name] for name in names]
         return over(items, self.chooser.map.tests, self.folder)
 
     def _learn(self, at: int, verdict: Verdict) -> None:

@@ -122,14 +122,14 @@ def test_a_changed_body_is_put_in_and_the_parent_keeps_its_own(tmp_path: Path) -
         put_in.body(one, put_in.Loaded())
         return judge(facts).outcome
 
-    one = mutant("'eligible' → 'eligible~'    return Verdict(\"DLV-1\"")
+    one = mutant("'eligible' → 'eligible~x'    return Verdict(\"DLV-1\"")
     children.run([one], changed, lambda _, ended: answers.append(ended.answer), jobs=1, folder=tmp_path)
-    assert (answers, judge(facts).outcome) == (["eligible~"], "eligible")
+    assert (answers, judge(facts).outcome) == (["eligible~x"], "eligible")
 
 
 def test_a_changed_machine_is_put_in_and_the_pairs_are_told(tmp_path: Path) -> None:
     answers = []
-    one = mutant("'DLV-2' → 'DLV-2~'", "relaybay/machines/delivery.py")
+    one = mutant("'DLV-2' → 'DLV-2~x'", "relaybay/machines/delivery.py")
     children.run(
         [one],
         lambda m: put_in.machine(m, put_in.Loaded()),
