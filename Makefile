@@ -8,6 +8,7 @@
 #   make faults [ARGS=…]      the fault campaigns at the size that every run has
 #   make campaign [ARGS=…]    the same at full size (specs/faults.toml): hours, a report at the end
 #   make conformance          which spec ids have a test that executed them, and which changes to the code the tests notice
+#   make rules                which spec ids no test has executed, by the last run over just this tree
 #   make bench [ARGS=…]       the PERF figures, each beside its floor
 #   make screenshots          draws docs/screenshots/ anew, in the system's Chromium
 #   make docs                 writes docs/machines.md and docs/reference/ anew
@@ -27,7 +28,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.13 python3.12; do \
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --spec-record
 
-.PHONY: demo test screenshots soak faults campaign check lint format types imports templates docs-check docs conformance bench clean
+.PHONY: demo test screenshots soak faults campaign rules check lint format types imports templates docs-check docs conformance bench clean
 
 demo: $(STAMP)
 	@$(BIN)/relaybay demo $(ARGS)
@@ -69,6 +70,10 @@ docs-check: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m docs.generate
+
+# By the record of the last run over just this tree.
+rules: $(STAMP)
+	@$(BIN)/python -m tests.conformance.report
 
 # How many changes to the code are tried, always the same ones; 0 for all of them, which takes half an hour.
 MUTANTS ?= 0

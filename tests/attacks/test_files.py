@@ -89,9 +89,11 @@ def test_case_59_a_spool_folder_that_others_may_write_is_not_read(world: World) 
     spool.chmod(0o777)
     (spool / "spool").write_bytes(_record(9))
     (spool / "spool").chmod(0o600)
-    before = world.digest()
+    before = world.rows()
     time.sleep(2.2)
-    assert world.digest() == before
+    after = world.rows()
+    told = {"inbox", "event", "event_subject", "sqlite_sequence"}
+    assert {name for name in before if before[name] != after[name]} <= told, "nothing of it was applied"
     assert (spool / "spool").exists()
     spool.chmod(0o700)
     (spool / "spool").unlink()

@@ -161,6 +161,10 @@ def test_case_13_forms_of_foreign_pages(world: World, media: str, body: bytes) -
         assert world.tcp.request("POST", one.path, {**headers, "Origin": EVIL}, body).status == 403
         if one.door not in ("board", "open") or not media.startswith("application/"):
             answer = world.tcp.request("POST", one.path, headers, body)
+            if media.startswith("multipart/") and one.path.endswith("/files"):
+                # The one form that brings a file. It came with the owner's own token here, and without a file.
+                assert answer.status == 422, one
+                continue
             assert (answer.status, answer.code) == (415, "content_type_refused"), one
 
 
