@@ -91,7 +91,8 @@ class _Facts:
 
     def _text(self, row: SessionRow) -> str:
         aliases = [text for _, text, _, _ in sessions.aliases(self._tx, row.id)]
-        return "\n".join([row.title, f"@{row.name or ''}", row.ref, row.cwd, *aliases]).casefold()
+        handle = [f"@{row.name}"] if row.name else []
+        return "\n".join([row.title, *handle, row.ref, row.cwd, *aliases]).casefold()
 
     def _is(self, row: SessionRow, word: str) -> bool:
         mail, comments = self._mail.get(row.id, {}), self._comments.get(row.id, {})

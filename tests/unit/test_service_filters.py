@@ -13,6 +13,7 @@ from relaybay.domain import Refusal
 from relaybay.rules.query_keys import KEYS
 from relaybay.service import filters, filters_sessions, message_lists, sessions, tasks
 from relaybay.store import events
+from relaybay.store import sessions as stored_sessions
 from tests.unit.mail_rig import OWNER, SECOND, MailRig
 
 pytestmark = pytest.mark.spec("40", "70")
@@ -336,6 +337,7 @@ def test_sessions_are_filtered_by_when_they_were_seen(world) -> None:
         ("a stauts:x", "tasks", "40", 'At character 3 of the filter: there is no key "stauts". Nothing was looked for. Here can stand: status:.'),
         ("topic:build", "messages", "40", 'the key "topic" is kept for channels'),
         ("author:owner", "messages", "40", 'messages have no key "author"; it belongs to search'),
+        ("has:x", "search", "40", 'search have no key "has"; it belongs to messages, tasks, sessions.'),
         ("cart", "messages", "40", "messages are not searched by their text"),
         ("cart", "messages", "40", "from:, to:, session:"),
         ("status:", "tasks", "40", 'At character 8 of the filter: a value of "status" is missing'),
@@ -362,6 +364,20 @@ def test_what_is_wrong_is_refused_with_its_place(world, q, subject, spec, words)
     code, spec_id, text = world.wrong(q, subject)
     assert (code, spec_id) == ("argument_invalid", spec)
     assert words in text
+
+
+def test_the_newest_tasks_are_offered_where_none_is_near(world) -> None:
+    for _ in range(7):
+        world.task()
+    _, _, text = world.wrong("task:nothing", "messages")
+    assert "Here can stand: shop-7, shop-6, shop-5, shop-4, shop-3." in text
+
+
+def test_sessions_are_found_by_each_of_their_names(world) -> None:
+    world.store.write(lambda tx: tx.run("UPDATE session SET name = 'brave-otter' WHERE id = ?", world.ann.id))
+    world.store.write(lambda tx: stored_sessions.add_alias(tx, world.cat.id, "The Tiger", "the tiger", "owner"))
+    assert world.rows("@brave-OTTER") == world.rows("otter") == ["ann"]
+    assert world.rows('"the tiger"') == ["Cat, two"] and world.rows("@nobody") == []
 
 
 def test_a_hook_id_is_nobodys_name_and_is_not_shown(world) -> None:

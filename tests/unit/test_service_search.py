@@ -218,6 +218,16 @@ def test_what_cannot_be_kept_is_refused(rig) -> None:
         return rig.no(lambda tx: saved_views.save(tx, rig.relay, **arguments))
 
     assert no(page="inbox") == no(name=" \u200b") == no(name="x" * 61) == no(q="  ") == ("argument_invalid", "75")
+
+    def why(**given: str) -> str:
+        arguments = {"page": "messages", "name": "x", "q": "is:read", **given}
+        outcome = rig.store.write(lambda tx: saved_views.save(tx, rig.relay, **arguments))
+        return word_refusal(outcome.refusal).text
+
+    assert "`page` was not taken: it has to be one of board, sessions, messages, search" in why(page="inbox")
+    assert "`name` was not taken: it has 61 characters, and at most 60" in why(name="x" * 61)
+    assert "`name` was not taken: there is nothing" in why(name=" ")
+    assert "`q` was not taken: there is nothing" in why(q=" ")
     assert no(q="is:x") == no(page="search", q="is:read") == ("argument_invalid", "40")
     assert save(rig, name="x" * saved_views.NAME_CHARS_MAX) and saved_views.NAME_CHARS_MAX == 60
     for number in range(1, saved_views.VIEWS_MAX):
@@ -225,6 +235,15 @@ def test_what_cannot_be_kept_is_refused(rig) -> None:
     assert len(kept(rig)) == saved_views.VIEWS_MAX == 20
     assert no(name="more") == ("argument_invalid", "70")
     assert save(rig, name="v3", q="is:lost") and save(rig, page="board", q="is:bound")
+
+
+def test_a_key_has_at_most_seventeen_digits(rig) -> None:
+    for digits, gone in ((17, True), (18, False)):
+        save(rig)
+        rig.store.write(lambda tx: tx.run(f"UPDATE saved_view SET id = {10 ** (digits - 1)}"))  # noqa: B023
+        view_id = str(10 ** (digits - 1))
+        outcome = rig.store.write(lambda tx: saved_views.forget(tx, rig.relay, view_id=view_id))  # noqa: B023
+        assert outcome.ok is gone
 
 
 @pytest.mark.parametrize("view_id", ["", "x", "9", "-1", "٣", "9" * 17, "9" * 40])
