@@ -47,7 +47,20 @@ from tests.unit.transcript_rig import Transcript
 
 _OWNER = Caller(owner=True)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_TABLES = ("session", "alias", "hook_fate", "message", "delivery", "comment", "comment_given", "inbox", "tool_use")
+_TABLES = (
+    "session",
+    "alias",
+    "project",
+    "task",
+    "step",
+    "hook_fate",
+    "message",
+    "delivery",
+    "comment",
+    "comment_given",
+    "inbox",
+    "tool_use",
+)
 _NOT_SHOWN = ("digest=", "handover_id=", "answer=", "seal=")
 """Columns whose values are drawn, or too long to read."""
 
