@@ -180,7 +180,8 @@ def test_a_card_names_an_agent_only_for_what_it_wrote(board: Board) -> None:
     page = board.page(f"/tasks/{key}")
     assert "Text by you" in page.by_id("task_head").text
     items = [e.text for e in page.all("li") if board._inside(e, page.by_id("task_steps"))]
-    assert items == ["Done: mine as well", f"Not done: the agent's added by {web.ref}"]
+    whole = ["Done: mine as well Comment on step 1", f"Not done: the agent's added by {web.ref} Comment on step 2"]
+    assert items == whole
     change(agent, body="not mine")
     assert f"Text by {web.ref}" in board.page(f"/tasks/{key}").by_id("task_head").text
 
