@@ -451,3 +451,11 @@ def test_since_when_a_text_is_not_in_context_is_said(board: Board) -> None:
     board.relay.store.write(lambda tx: tx.run("UPDATE delivery SET state = 'orphaned', recipient_id = NULL"))
     assert "reason_since" not in board.get("/messages.json").json["messages"][0]
     assert mid
+
+
+def test_nobody_searches_or_saves_without_a_login(board: Board) -> None:
+    board.cookie = ""
+    for path in ("/search?q=x", "/search.json?q=x"):
+        assert board.get(path).status == 401
+    assert board.post("/views", csrf="x", page="messages", name="x", q="is:read").status == 401
+    assert board.relay.store.read(lambda tx: tx.rows("SELECT * FROM saved_view")) == []
