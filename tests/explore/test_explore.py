@@ -69,6 +69,8 @@ SLICES = {
         2, 3, 1, LINKS, calls=("send", "mark"), claims=False, named=(), unlink=True, clear=True, context=True
     ),
 }  # fmt: skip
+#: Two and two with everything at once is more than four million states. So it is cut as above: all of it where calls name
+#: no other row, and where they do, all of it with either the messages or the comment.
 LARGE = {
     "three sessions, three ids, a message, links": Slice(
         3, 3, 1, LINKS, calls=("send", "other"), claims=False, named=("other",)
@@ -77,9 +79,16 @@ LARGE = {
     "two and two, turns, marks, answers lost": Slice(
         2, 2, 2, EVERYTHING, calls=CALLS, claims=False, named=("other",), flight=True
     ),
-    "two and two, everything": Slice(
-        2, 2, 2, EVERYTHING, ("start", "end"), CALLS, claims=False, named=("other",), comments=1, wait=True, unlink=True,
+    "two and two, everything, calls without other names": Slice(
+        2, 2, 2, EVERYTHING, ("start", "end"), CALLS, claims=False, named=(), comments=1, wait=True, unlink=True,
         clear=True,
+    ),
+    "two and two, everything but comments, other names": Slice(
+        2, 2, 2, EVERYTHING, ("start", "end"), CALLS, claims=False, named=("other",), wait=True, unlink=True, clear=True
+    ),
+    "two and a comment, everything but messages, other names": Slice(
+        2, 2, 0, EVERYTHING, ("start", "end"), ("mark", "other"), claims=False, named=("other",), comments=1, wait=True,
+        unlink=True, clear=True,
     ),
 }  # fmt: skip
 
