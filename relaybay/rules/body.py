@@ -58,8 +58,6 @@ def decide(facts: BodyFacts) -> Verdict:
 
 
 def _values(verdict: Verdict, text: str, limits: BodyLimits) -> dict[str, Any]:
-    if verdict.spec_id == "SEND-15":
-        return {"problem": check_text(text) or ""}
     if verdict.spec_id == "SEND-10":
         return {"chars": len(text), "chars_max": limits.chars_max}
     if verdict.spec_id == "SEND-11":

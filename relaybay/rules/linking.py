@@ -71,11 +71,6 @@ class RowView:
         """Live and exact, or live and made by the row's own events (page 10: occupied)."""
         return self.link_state == "exact" or (self.link_state == "guessed" and self.kind == "hook")
 
-    @property
-    def linked_itself(self) -> bool:
-        """Whether the row has, or had, an exact link that was seen (page 10)."""
-        return self.link_state in ("exact", "ended_exact", "moved")
-
 
 @dataclass(frozen=True, slots=True)
 class LinkFacts:
@@ -107,11 +102,6 @@ class Standing:
     def at_hand(self) -> bool:
         """Page 10: H is at hand."""
         return self.h in ("folder_guess", "hook_guess", "unnamed")
-
-    @property
-    def dead(self) -> bool:
-        """Page 10: H is dead."""
-        return self.h in ("nobody", "unseen", "ended_guess", "ended_hook", "ended_other")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def check_status(value: str) -> Refusal | None:
 def check_line(name: str, value: str) -> Refusal | None:
     """A title or a step: text, not blank, and as a title no longer than a name may be."""
     if check_text(value) is not None:
-        return Refusal("body.not_text", "SEND-15", {"problem": check_text(value) or ""})
+        return Refusal("body.not_text", "SEND-15")
     if blank(value):
         return invalid(name, "why.blank")
     chars, most = len(names.one_line(value)), limit("name_chars_max")

@@ -111,8 +111,7 @@ def _too_large(tx: Tx, name: str, task: TaskRow) -> Refusal | None:
 
 def _body(value: str) -> str | Refusal:
     text = normalise(value)
-    problem = check_text(text)
-    return text if problem is None else Refusal("body.not_text", "SEND-15", {"problem": problem})
+    return text if check_text(text) is None else Refusal("body.not_text", "SEND-15")
 
 
 def task_create(

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import resource
+import signal
 import sys
 import time
 from collections import Counter
@@ -61,6 +62,8 @@ def run(
     tests that are left out.
     """
     os.environ["CI"] = "1"  # Hypothesis draws the same examples in every run.
+    # In the background a shell has it ignored, and so would every program that a test starts and interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     plugin = Mutation(chosen, jobs, lambda text: print(text, flush=True), without)
     arguments = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", str(mutants.ROOT / "tests")]
     plugin.even_if_red = even_if_red

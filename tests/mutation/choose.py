@@ -17,6 +17,7 @@ TESTS_MAX = 60
 """So many tests are run over one mutant at most, besides `ALWAYS`. Which they are hangs on the lines they run alone and
 never on seconds, so that a survivor is one on every machine; which of them comes first may hang on anything.
 """
+_SPECIFIC_OF_MODULE = 15
 ALWAYS = "tests/scenarios/"
 """Stories that look at whole answers, pages and rows: all that come by are run."""
 _STARTED = 0.03
@@ -75,13 +76,18 @@ class Chooser:
         return sorted(self._some(tests), key=lambda test: (-worth(test), test))
 
     def _some(self, tests: Collection[str]) -> list[str]:
-        """Of many tests some of each module, those first that run the least besides: they are about this."""
+        """Of many tests those that run the least besides, since they are about this; then some of each module."""
         always = [test for test in tests if test.startswith(ALWAYS)]
         by_module: dict[str, list[str]] = defaultdict(list)
         for test in sorted(set(tests) - set(always), key=lambda test: (self._lines[test], test)):
             by_module[test.partition("::")[0]].append(test)
+        specific = sorted(
+            (test for tests_ in by_module.values() for test in tests_[:_SPECIFIC_OF_MODULE]),
+            key=lambda test: (self._lines[test], test),
+        )[: TESTS_MAX // 2]
         rounds = zip_longest(*(by_module[module] for module in sorted(by_module)))
-        return [*always, *islice((test for each in rounds for test in each if test is not None), TESTS_MAX)]
+        rest = (test for each in rounds for test in each if test is not None)
+        return [*always, *islice(dict.fromkeys([*specific, *rest]), TESTS_MAX)]
 
 
 def _nearness(mutant: Mutant) -> tuple[tuple[str, str], ...]:

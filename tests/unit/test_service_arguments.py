@@ -50,10 +50,8 @@ def test_a_line_is_text_that_can_be_seen_and_fits() -> None:
     assert said(arguments.check_line("title", "x" * (most + 1)))[0] == "argument_invalid"
     assert arguments.check_line("step_add", "x" * (most + 1)) is None, "a step may be longer"
     assert "title" in said(arguments.check_line("title", " \n"))[2]
-    for text, problem in (("a\0b", "nul"), ("a\ud800b", "surrogate")):
-        refusal = arguments.check_line("title", text)
-        assert refusal is not None and refusal.values == {"problem": problem}
-        assert said(refusal)[:2] == ("body_not_text", "SEND-15")
+    for text in ("a\0b", "a\ud800b"):
+        assert said(arguments.check_line("title", text))[:2] == ("body_not_text", "SEND-15")
 
 
 @pytest.mark.spec("INV-3", "RECV-1")
