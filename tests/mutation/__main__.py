@@ -19,7 +19,7 @@ import pytest
 
 from tests.mutation import argued, mutants
 from tests.mutation.edits import Mutant
-from tests.mutation.running import Verdict
+from tests.mutation.running import NOT_CAUGHT, Verdict
 from tests.mutation.session import Mutation
 
 SHARE_MIN = 0.95
@@ -53,6 +53,16 @@ def wanted(only: Sequence[str]) -> list[Mutant]:
     """The mutants of the files and folders named, of all when none is."""
     files = [f for f in mutants.files() if not only or any(f == o or f.startswith(o.rstrip("/") + "/") for o in only)]
     return [mutant for file in files for mutant in mutants.of_file(file)]
+
+
+def survivors_of(file: Path, chosen: Sequence[Mutant]) -> list[Mutant]:
+    """Those of `chosen` that survived in an earlier run; found by words, so lines may have moved since."""
+    left = {
+        (one["file"], one["where"], one["text"], one["words"], one["nth"])
+        for one in json.loads(file.read_text(encoding="utf-8"))["all"]
+        if one["how"] in NOT_CAUGHT
+    }
+    return [mutant for mutant in chosen if mutant.key in left]
 
 
 def run(
@@ -133,6 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--survivors-of", type=Path, metavar="FILE", help="only those that survived by an earlier --json"
+    )
     parser.add_argument("--without", action="append", default=[], metavar="FILE", help="leave a file of tests out")
     parser.add_argument("--even-if-red", action="store_true", help="go on without the tests that fail without a change")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every verdict to FILE")
@@ -140,6 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = wanted(options.only)
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=lambda m: (m.file, m.line))
+    if options.survivors_of is not None:
+        chosen = survivors_of(options.survivors_of, chosen)
     if options.list:
         print("\n".join(map(str, chosen)))
         return 0
@@ -147,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result = run(
         chosen,
         options.jobs,
-        whole=not options.only and options.sample is None,
+        whole=not options.only and options.sample is None and options.survivors_of is None,
         without=options.without,
         even_if_red=options.even_if_red,
     )

@@ -13,6 +13,9 @@ import pytest
 from tests.mutation import children
 from tests.mutation.recording import TestMap
 
+NOT_CAUGHT = ("survived", "no test")
+SAME = "the same"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -27,7 +30,7 @@ class Verdict:
 
     @property
     def caught(self) -> bool:
-        return self.how not in ("survived", "no test", "the same")
+        return self.how not in (*NOT_CAUGHT, SAME)
 
 
 _UNKNOWN = TestMap(cpu=1.0, wall=1.0)
