@@ -1,7 +1,13 @@
-"""One browser a worker, one server a world, one context a test; what a page asks for and complains of is always looked at."""
+"""One browser a worker, one server a world, one context a test; what a page asks for and complains of is always looked at.
+
+Nothing here outlives this package: as long as Playwright runs, its event loop counts as running in the worker's thread,
+and every `asyncio.run` of another test there is refused. A worker gets a group in one piece, so it is over with the last
+of these tests.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(f"browser-{number}"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     reason = what_is_missing()
     if reason:
@@ -37,6 +43,8 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         yield running
         running.close()
+    with pytest.raises(RuntimeError):
+        asyncio.get_running_loop()
 
 
 def _little_again(world: World) -> dict[str, Any]:
@@ -61,7 +69,7 @@ class Seeded:
 Seed = Callable[[World], dict[str, Any]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def seeded(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Seed], Seeded]]:
     """Worlds that tests only look at, each built when it is first asked for."""
     made: dict[Seed, Seeded] = {}
@@ -79,33 +87,33 @@ def seeded(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         one.world.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def empty(seeded: Callable[[Seed], Seeded]) -> Seeded:
     return seeded(nothing)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def few(seeded: Callable[[Seed], Seeded]) -> Seeded:
     return seeded(little)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def many(seeded: Callable[[Seed], Seeded]) -> Seeded:
     return seeded(much)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def hostile(seeded: Callable[[Seed], Seeded]) -> Seeded:
     return seeded(ill_meant)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plain(seeded: Callable[[Seed], Seeded]) -> Seeded:
     """The twin of `hostile`."""
     return seeded(well_meant)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lively(seeded: Callable[[Seed], Seeded]) -> Seeded:
     """A world in which things happen, one after the other, in many tests."""
     return seeded(_little_again)
