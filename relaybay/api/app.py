@@ -22,6 +22,7 @@ from relaybay.api.hooks import HooksSeen, register_hooks
 from relaybay.api.key_rotation import follow
 from relaybay.api.keys import KeyFolder
 from relaybay.api.listeners import Listening
+from relaybay.api.login_file import FILE, LoginFile
 from relaybay.api.mcp import McpSurface, register_mcp
 from relaybay.api.routes import Routes, reply
 from relaybay.api.serving import make_app, serve
@@ -55,7 +56,7 @@ def build(settings: Settings, paths: Paths, relay: Relay, doctor: Doctor | None 
     app = make_app()
     routes = Routes(app)
     folder = KeyFolder(paths.run)
-    gate = Gate(folder.load(), now_us=relay.clock, page=pages.refused)
+    gate = Gate(folder.load(), now_us=relay.clock, page=pages.refused, login_file=LoginFile(folder.folder / FILE))
     follow(app, folder, gate.use)
     commits = Commits()
     commits.follow(app, relay)

@@ -34,6 +34,7 @@ from relaybay.api.fast_path import Generation, remember
 from relaybay.api.headers import add_security_headers, own_hosts, own_origins
 from relaybay.api.keys import Keys
 from relaybay.api.login import LOGIN_LIFE_US, Logins
+from relaybay.api.login_file import LoginFile
 from relaybay.api.multipart import read_parts
 from relaybay.api.peer import is_same_user, over_unix
 from relaybay.api.problems import problem
@@ -89,6 +90,7 @@ class Gate:
 
     Args:
         keys: what opens the doors; replaced by `use` after a rotation.
+        login_file: keeps browser logins over a restart; without it they end with the gate.
         now_us: microseconds since the epoch, for the life of codes and logins.
         hosts: further exact Host values (`name:port`) that are ours.
         page: makes the page for a browser that has no login; without it the refusal is a problem like any other.
@@ -102,8 +104,9 @@ class Gate:
         hosts: Iterable[str] = (),
         limits: GateLimits = GateLimits(),
         page: Page | None = None,
+        login_file: LoginFile | None = None,
     ) -> None:
-        self.logins = Logins(now_us, keys.cookie_secret)
+        self.logins = Logins(now_us, login_file)
         self.limits = limits
         self._more_hosts = tuple(hosts)
         self._page = page

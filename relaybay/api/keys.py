@@ -36,12 +36,11 @@ class KeyFileRefused(RelaybayError):  # noqa: N818 - says the condition.
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What opens the doors. `cookie_secret` binds CSRF tokens to logins; it lives as long as the process."""
+    """What opens the doors."""
 
     token: str = field(repr=False)
     hook_key: str = field(repr=False)
     owner_key: str = field(repr=False)
-    cookie_secret: bytes = field(repr=False)
 
 
 class KeyFolder:
@@ -49,7 +48,6 @@ class KeyFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._cookie_secret = secrets.token_bytes(KEY_BYTES)
         self._seen: tuple[tuple[int, int], ...] = ()
 
     def path(self, name: KeyName) -> Path:
@@ -62,7 +60,7 @@ class KeyFolder:
             # Stamped before reading: a key replaced in between is then seen at the next refresh.
             self._seen = self._stamps(folder)
             token, hook_key, owner_key = (self._read_or_make(folder, name) for name in FILES)
-        return Keys(token, hook_key, owner_key, self._cookie_secret)
+        return Keys(token, hook_key, owner_key)
 
     def refresh(self) -> Keys | None:
         """The keys anew when a file was replaced since they were last read, else None. Raises KeyFileRefused."""

@@ -1,4 +1,4 @@
-"""One-time login codes and browser logins, in memory: a restart logs every browser out.
+"""One-time login codes and browser logins. Logins outlive the server (`login_file.py`), codes do not.
 
 Holds and counts; whether a request may pass is decided in `gate.py` alone. Only digests are kept, so nothing here
 can leak a code or a cookie.
@@ -10,6 +10,8 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
+
+from relaybay.api.login_file import LoginFile
 
 CODE_BYTES = 32
 CODE_LIFE_US = 10 * 60 * 1_000_000
@@ -25,14 +27,15 @@ def _digest(value: str) -> bytes:
 class Logins:
     """The open login codes and the logins made from them.
 
-    Both are bounded; the oldest gives way. `now_us` gives microseconds since the epoch.
+    Both are bounded; the oldest gives way. `now_us` gives microseconds since the epoch; `file` keeps the logins over
+    a restart.
     """
 
-    def __init__(self, now_us: Callable[[], int], cookie_secret: bytes) -> None:
+    def __init__(self, now_us: Callable[[], int], file: LoginFile | None = None) -> None:
         self._now_us = now_us
-        self._secret = cookie_secret
+        self._file = file
         self._codes: dict[bytes, int] = {}
-        self._logins: dict[bytes, int] = {}
+        self._logins: dict[bytes, int] = file.read() if file is not None else {}
 
     def mint_code(self) -> str:
         """A new code of 256 bits, good once and for ten minutes."""
@@ -47,6 +50,7 @@ class Logins:
             return None
         cookie = secrets.token_urlsafe(CODE_BYTES)
         _keep(self._logins, _digest(cookie), self._now_us(), LOGINS_MAX)
+        self._save()
         return cookie
 
     def knows(self, cookie: str) -> bool:
@@ -62,12 +66,19 @@ class Logins:
 
     def end(self, cookie: str) -> None:
         """Forgets a login; unknown ones are ignored."""
-        self._logins.pop(_digest(cookie), None)
+        if self._logins.pop(_digest(cookie), None) is not None:
+            self._save()
 
     def csrf_token(self, cookie: str) -> str:
-        """The token that forms of this login carry: bound to its cookie, useless with any other."""
-        message = b"csrf\0" + cookie.encode("utf-8", "surrogateescape")
-        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
+        """The token that forms of this login carry: bound to its cookie, useless with any other.
+
+        The cookie is the key, so that a form which stands open over a restart can still be sent.
+        """
+        return hmac.new(cookie.encode("utf-8", "surrogateescape"), b"relaybay csrf", hashlib.sha256).hexdigest()
+
+    def _save(self) -> None:
+        if self._file is not None:
+            self._file.write(self._logins)
 
     def _fresh(self, since_us: int, life_us: int) -> bool:
         # A clock set back must not make a code good for longer than its life (FLT-5).

@@ -26,6 +26,7 @@ from relaybay.ui.look import look_of
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper
 from relaybay.ui.render import Renderer
+from relaybay.ui.shared import Shared
 
 HTML: Final = "text/html; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
@@ -60,6 +61,8 @@ class Desk:
         self.relay = relay
         self.gate = gate
         self._renderer = Renderer(assets)
+        self._shared = Shared()
+        relay.listeners.append(self._shared.changed)
 
     async def read(self, view: Callable[..., Outcome], **named: Any) -> tuple[Outcome, dict[str, Any]]:
         """Runs a view in one snapshot, with what stands around every page."""
@@ -97,14 +100,22 @@ class Desk:
         """A page, or of it the fragments that `?fragment=` names, or its JSON twin. `address` is the page's own; a
         function makes it from what the view found.
         """
-        outcome, around = await self.read(view, **named)
-        if outcome.refusal is not None:
-            return self.refuse(request, word_refusal(for_owner(outcome.refusal)), around)
-        if wants_json(request):
-            return _json({**outcome.data, **around})
-        own = address(outcome.data) if callable(address) else address
-        values = {**outcome.data, **around, **self._frame(request, page.place, own, title, notice)}
         wanted = request.args.get("fragment", "") if request.method in ("GET", "HEAD") else ""
+
+        async def make() -> HTTPResponse:
+            outcome, around = await self.read(view, **named)
+            if outcome.refusal is not None:
+                return self.refuse(request, word_refusal(for_owner(outcome.refusal)), around)
+            if wants_json(request):
+                return _json({**outcome.data, **around})
+            own = address(outcome.data) if callable(address) else address
+            values = {**outcome.data, **around, **self._frame(request, page.place, own, title, notice)}
+            return self._filled(page, values, wanted, notice)
+
+        return await (self._shared.answer(request, make) if wanted else make())
+
+    def _filled(self, page: Page, values: Mapping[str, Any], wanted: str, notice: Notice | None) -> HTTPResponse:
+        """The whole page, or of it the fragments that are wanted."""
         if wanted:
             known = [name for name in ("nav", "standing", *page.fragments) if name in wanted.split(",")]
             return _html("".join(self._renderer.render(f"parts/{name}.html", values) for name in known))

@@ -22,7 +22,7 @@ from tests.api.wire import Wire
 
 @pytest.fixture
 def keys() -> Keys:
-    return Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+    return Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ class HookServer:
         self.spool = folder / "spool"
         self.ahead_us = 0
         self.relay: Relay = open_relay(folder / "data" / "relaybay.db", lambda: clock.system() + self.ahead_us)
-        self.keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+        self.keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
         app = make_app()
         routes = Routes(app)
         gate = Gate(self.keys, now_us=self.relay.clock)

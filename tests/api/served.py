@@ -27,7 +27,7 @@ def main(port: int, socket_path: str) -> int:
     app = make_app()
     routes = Routes(app)
     gate = Gate(
-        Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32)),
+        Keys(*(secrets.token_urlsafe(32) for _ in range(3))),
         now_us=lambda: time.time_ns() // 1000,
     )
 

@@ -154,7 +154,7 @@ def test_new_keys_end_what_the_old_ones_let_in(hot: Hot) -> None:
         ask(connection, hot.event())
         assert ask(connection, hot.event()).body == FAST
         old = hot.event()
-        hot.keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+        hot.keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
         hot.gate.use(hot.keys)
         assert ask(connection, old).status == 401
         assert len(hot.short) == 1

@@ -105,7 +105,7 @@ def test_case_18_each_wrong_token_costs_the_same_comparisons(monkeypatch: pytest
         return hmac.compare_digest(a, b)
 
     monkeypatch.setattr("relaybay.api.gate.hmac", types.SimpleNamespace(compare_digest=digest))
-    keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+    keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
     routes, _ = build(keys, Clock(), [])
     with ServerThread(routes.app) as server:
         wire = Wire(server.port)

@@ -79,15 +79,11 @@ class World(Board):
         return port
 
     def come_back(self, port: int, *, logins: bool) -> None:
-        """Another server at the same port and over the same store. Its logins are gone, unless they are carried over
-        (as when not the server went away but the way to it).
-        """
-        held = self.gate.logins
-        self._build(port)
-        if logins:
-            self.gate.logins = held
-        else:
+        """Another server at the same port and over the same store. Its logins are gone, unless they stay."""
+        if not logins:
+            (self.paths.run / "logins").unlink()
             self.cookie = ""
+        self._build(port)
 
 
 def little(world: World) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class Board:
         self.relay = open_relay(folder / "relaybay.db", lambda: self.now)
         app = make_app()
         routes = Routes(app)
-        keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+        keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
         self.gate = Gate(keys, now_us=lambda: self.now, page=refused)
         register_board(routes, self.relay, self.gate)
         self.gate.install(app)

@@ -240,7 +240,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     app = make_app()
     routes = Routes(app)
-    keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)), secrets.token_bytes(32))
+    keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
     fixture = Fixture()
 
     def manager() -> StrictJson:
