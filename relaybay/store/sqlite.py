@@ -129,6 +129,14 @@ def named(error: BaseException) -> StoreError | None:
     return None if kind is None else kind(str(_raised(error)))
 
 
+def search_is_damaged(error: BaseException) -> bool:
+    """Whether this error, which took a whole transaction with it, is one of the index of full-text search alone. FTS5
+    says that it is damaged, or breaks its own constraints where its root is gone; one of ours ends a statement alone.
+    """
+    code = int(getattr(_raised(error), "sqlite_errorcode", 0))
+    return code == sqlite3.SQLITE_CORRUPT_VTAB or code & _PRIMARY == sqlite3.SQLITE_CONSTRAINT
+
+
 def ends_all(error: BaseException) -> bool:
     """Whether nobody knows what is on disk after this error, or the file is damaged: nothing more may be promised."""
     return _code(error) in _FATAL

@@ -20,7 +20,7 @@ from pony.orm import Database, commit, db_session, rollback
 
 from relaybay.errors import StoreDamaged, StoreError, StoreUnavailable
 from relaybay.specs import limit
-from relaybay.store import sqlite
+from relaybay.store import search, sqlite
 from relaybay.store.transaction import Tx
 
 Lane = Literal["sql", "orm"]
@@ -166,12 +166,26 @@ class Writer:
 
     def _fail(self, group: list[Unit], error: Exception) -> None:
         named = error if isinstance(error, StoreError) else sqlite.named(error)
-        if sqlite.ends_all(error) and self._failed is None:
+        if sqlite.search_is_damaged(error):
+            self._mend_search(error)
+        elif sqlite.ends_all(error) and self._failed is None:
             # After a failed write or fsync nobody knows what is on disk: stop, rather than promise (FLT-4).
             self._failed = StoreUnavailable(f"the store has stopped after: {named}")
         log.error("a commit failed: %s", error)
         for unit in group:
             unit.future.set_exception(named or error)
+
+    def _mend_search(self, found: Exception) -> None:
+        """Makes the index of full-text search anew: it follows from the texts, and is no reason to take no more. Those
+        whose commit went with it hear that nothing of theirs is stored.
+        """
+        log.warning("the search index is damaged and is made anew: %s", found)
+        try:
+            with db_session(immediate=True):
+                search.rebuild(Tx(self._db.get_connection(), self._clock()))
+                commit()
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing more may be promised.
+            self._failed = StoreUnavailable(f"the search index is damaged and can't be made anew: {error}")
 
     def _tell(self, done: list[_Done]) -> None:
         try:
@@ -213,6 +227,6 @@ def _run_saved(unit: Unit, tx: Tx) -> Any:
             tx.run("RELEASE SAVEPOINT unit")
         except sqlite3.Error as gone:
             # SQLite has ended the transaction by itself, and with it what the units before had done.
-            raise StoreUnavailable(f"the transaction is gone: {error}") from gone
+            raise StoreUnavailable(f"the transaction is gone: {error} ({gone})") from error
         raise
     return result

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from relaybay.errors import StoreUnavailable
 from relaybay.service import search_index
 from relaybay.service.relay import open_relay
 from relaybay.store import comments, messages, search, tasks
@@ -224,6 +226,23 @@ def test_what_differs_from_the_texts_is_mended_by_the_timer(shop, statement) -> 
     assert hits(shop, "needle") == [(task, None)]
     assert not search_index.mend(shop)
     assert [row for row in dialect.problems(shop.path) if "text of task" not in row] == []
+
+
+@pytest.mark.parametrize("block", ["zeroblob(40)", "zeroblob(0)", "randomblob(60)", "x'ffffffffffffff'", "'text'"])
+@pytest.mark.parametrize("which", ["id > 10", "id = 10", "id = 1", "1 = 1"])
+def test_a_damaged_index_never_stops_the_writer(shop, which: str, block: str) -> None:
+    """The writer stopped for good at the first task after the damage, until the server was started again."""
+    old = add_task(shop, "needle")
+    damage(shop, f"UPDATE search_text_data SET block = {block} WHERE {which}")
+    made = []
+    for title in ("needle one", "needle two"):
+        with contextlib.suppress(StoreUnavailable):  # Nothing of it is stored, and the next one finds it mended.
+            made.append(add_task(shop, title))
+    assert made and len(made) == shop.read(lambda tx: tx.value("SELECT count(*) FROM task")) - 1
+    comment = add_comment(shop, made[-1], "a needle in a comment")
+    search_index.mend(shop)
+    assert set(hits(shop, "needle")) == {(old, None), *((task, None) for task in made), (made[-1], comment)}
+    assert dialect.search_damage(shop.path) == ""
 
 
 def test_a_file_that_is_too_large_is_not_copied(shop, monkeypatch) -> None:
