@@ -19,4 +19,4 @@ def seconds_until_allowed(times: Iterable[int], now: int, count_max: int, window
     if len(inside) < count_max:
         return 0
     frees_at = inside[-count_max] + window
-    return max(1, -(-(frees_at - now) // _US_PER_SECOND))
+    return -(-(frees_at - now) // _US_PER_SECOND)

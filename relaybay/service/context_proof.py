@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from relaybay.domain import Step
 from relaybay.rules import activity
 from relaybay.rules.context import TurnFacts, judge_turn
 from relaybay.service import steps
@@ -52,31 +51,24 @@ def _still_its(relay: Relay, watch: Watch) -> bool:
     return live is not None and live.row.transcript_path == watch.path
 
 
-def _settle(relay: Relay, findings: Sequence[Finding], tx: Tx) -> list[Step]:
-    return settle(tx, relay, findings)
-
-
-def settle(tx: Tx, relay: Relay, findings: Sequence[Finding]) -> list[Step]:
-    """Marks what was seen, offers again what was dropped; of the rest no claim is made. Gives the rows met."""
-    done = []
+def _settle(relay: Relay, findings: Sequence[Finding], tx: Tx) -> None:
+    """Marks what was seen, offers again what was dropped; of the rest no claim is made."""
     for finding in findings:
         outcome = finding.verdict.outcome
         if outcome != "no_claim" and relay.contexts.is_current(finding):
-            done += _mark(tx, finding, "context_seen" if outcome == "seen" else "context_missing")
-    return done
+            _mark(tx, finding, "context_seen" if outcome == "seen" else "context_missing")
 
 
-def _mark(tx: Tx, finding: Finding, event: Literal["context_seen", "context_missing"]) -> list[Step]:
+def _mark(tx: Tx, finding: Finding, event: Literal["context_seen", "context_missing"]) -> None:
     most = limit("reoffers_max")
     if finding.item.kind == "comment":
         comment = comments.by_key(tx, finding.item.key)
-        if comment is None or comment.delivered_hook_id not in ("", finding.watch.hook_id):
-            return []
-        return [steps.comment(tx, comment, event, {"reoffers_left": comment.reoffers < most})[0]]
+        if comment is not None and comment.delivered_hook_id in ("", finding.watch.hook_id):
+            steps.comment(tx, comment, event, {"reoffers_left": comment.reoffers < most})
+        return
     mail = messages.by_key(tx, finding.item.key)
-    if mail is None or mail.delivered_hook_id not in ("", finding.watch.hook_id):
-        return []
-    return [steps.delivery(tx, mail, event, {"reoffers_left": mail.reoffers < most})[0]]
+    if mail is not None and mail.delivered_hook_id in ("", finding.watch.hook_id):
+        steps.delivery(tx, mail, event, {"reoffers_left": mail.reoffers < most})
 
 
 def look_for_interruptions(relay: Relay) -> int:
@@ -86,7 +78,7 @@ def look_for_interruptions(relay: Relay) -> int:
         row = live.row
         if not row.hook_id or not relay.mailbox.of(row.id).anything:
             continue
-        size = relay.contexts.transcripts.size(row.transcript_path) if row.transcript_path else 0
+        size = relay.contexts.transcripts.size(row.transcript_path)
         if not size or size == live.transcript_size:
             continue
         live.transcript_size = size
@@ -99,7 +91,7 @@ def look_for_interruptions(relay: Relay) -> int:
 
 
 def _break_off(relay: Relay, live: Live, at_us: int, tx: Tx) -> bool:
-    return break_off(tx, relay, live.row.id, live.row.hook_id or "", at_us)
+    return break_off(tx, relay, live.row.id, live.row.hook_id, at_us)
 
 
 def _entry(live: Live, at_us: int) -> Literal["before_the_prompt", "after_the_prompt"]:
@@ -107,7 +99,7 @@ def _entry(live: Live, at_us: int) -> Literal["before_the_prompt", "after_the_pr
     return "after_the_prompt" if at_us > (live.prompted_us or live.last_event_us) else "before_the_prompt"
 
 
-def break_off(tx: Tx, relay: Relay, session_id: int, hook_id: str, at_us: int) -> bool:
+def break_off(tx: Tx, relay: Relay, session_id: int, hook_id: str | None, at_us: int) -> bool:
     """CTX-5, ACT-7: the user broke the turn off at `at_us`, and no hook told. Whether the session is idle by it."""
     row, live = sessions.get(tx, session_id), relay.presence.by_row(session_id)
     if row is None or live is None or row.hook_id != hook_id:

@@ -110,6 +110,9 @@ class _Named:
     alias: str
 
 
+_NO_NAME = _Named("", None, "", "")
+
+
 def identify(tx: Tx, relay: Relay, caller: Caller, call: Call, now: int, tool: str, digest: str) -> Identity | Refusal:
     """Says who makes a call, and refuses it where PROOF-3, `name_invalid`, SEND-1 to 7 and 20, ACK-1 to 4 or WRITE-1
     and 2 do. `digest` stands for the call's arguments (PROOF-6). The owner's own calls never come here.
@@ -172,20 +175,20 @@ def _prove(tx: Tx, relay: Relay, caller: Caller, used_by: tuple[str, str, str], 
         tx.trace(lambda later: sessions.use_tool(later, tool_use_id, vouched, None, tool, digest))
     verdict = proof.judge(proof.gather(status, vouched, caller.hook_session))
     hook_id = caller.hook_session.strip() if verdict.outcome == "claimed" else vouched
-    again = verdict.outcome == "witnessed_again" and found is not None
-    return _Proof(verdict, hook_id, tool_use_id, str(found["answer"]) if again and found else "")
+    again = found if verdict.outcome == "witnessed_again" else None
+    return _Proof(verdict, hook_id, tool_use_id, str(again["answer"]) if again is not None else "")
 
 
 def _name(tx: Tx, caller: Caller, call: Call) -> _Named:
     """Which name counts (page 10): `session`, else `session_title`; both title a row that neither of them has."""
     if call == "bind":
         # There `session` is the row to bind, and the call names no row of its own (LINK-12).
-        return _Named("", None, "", "")
+        return _NO_NAME
     session = caller.session if names.is_given(caller.session) else ""
     title = caller.session_title if names.is_given(caller.session_title) else ""
     text = session or title
     if not text:
-        return _Named("", None, "", "")
+        return _NO_NAME
     rows = naming.resolve(tx, text)
     if session and title and not rows and not naming.resolve(tx, title) and names.key(title) != names.key(session):
         return _Named(text, rows, names.one_line(title), names.one_line(session))

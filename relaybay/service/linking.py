@@ -45,7 +45,8 @@ def apply(tx: Tx, relay: Relay, identity: Identity, now: int) -> SessionRow | No
     assert not identity.first_answer
     if identity.nobody:
         return None
-    outcome = identity.linked.outcome if identity.linked else "nothing"
+    assert identity.linked is not None
+    outcome = identity.linked.outcome
     effect = EFFECTS[outcome]
     if effect.takes_id and identity.b is None:
         naming.free_of(tx, identity.hook_id)
@@ -56,7 +57,7 @@ def apply(tx: Tx, relay: Relay, identity: Identity, now: int) -> SessionRow | No
     elif outcome == "make_exact":
         row = _linked(tx, row, step(Link, row.link_state, "link"), link_named=int(identity.named or row.link_named))
     elif outcome == "rename_b":
-        row = naming.rename(tx, row, identity.title, "call")
+        row = naming.rename(tx, row, identity.title)
         row = sessions.change(tx, row.id, link_named=1)
         if identity.alias:
             naming.keep_alias(tx, row, identity.alias, "call")
@@ -103,12 +104,13 @@ def _take(tx: Tx, relay: Relay, identity: Identity, a: SessionRow, b: SessionRow
     assert identity.linked is not None
     effect, hook_id = EFFECTS[identity.linked.outcome], identity.hook_id
     result = _step_of_a(identity.linked.outcome, a, b)
-    assert result.state == effect.a_link, f"{result.spec_id}: the machine says {result.state}, LINK {effect.a_link}"
+    said = (identity.linked.spec_id, effect.a_link)
+    assert (result.spec_id, result.state) == said, f"the machine says {result.spec_id} {result.state}, LINK {said}"
     stored.forget_given(tx, a.id)
     merged = b.id if b is not None and effect.b == "merged" else None
     moves.own_words(tx, a, hook_id, merged)
     if b is not None:
-        _leave(tx, relay, effect, a, b)
+        _leave(tx, relay, effect, a, b, named=identity.named)
     for word in result.effects:
         if word == "take_off_id":
             moves.take_off(tx, a)
@@ -136,7 +138,7 @@ def _step_of_a(outcome: str, a: SessionRow, b: SessionRow | None) -> Step:
     return step(Link, a.link_state, "take_ended" if b.link_state.startswith("ended") else "take_live", facts)
 
 
-def _leave(tx: Tx, relay: Relay, effect: Effect, a: SessionRow, b: SessionRow) -> None:
+def _leave(tx: Tx, relay: Relay, effect: Effect, a: SessionRow, b: SessionRow, *, named: bool) -> None:
     """What becomes of B. Its id is free afterwards, so that A can hold it: one id, one row, ever."""
     _end_wait(tx, relay, b.id)
     if effect.b == "merged":
@@ -153,7 +155,7 @@ def _leave(tx: Tx, relay: Relay, effect: Effect, a: SessionRow, b: SessionRow) -
         stored.moved_to(tx, b.id, a.id)
         sessions.change(tx, b.id, link_state=result.state, hook_id=None, moved_to=a.id, **NO_PROCESS)
     else:
-        _lose(tx, b, named=True)
+        _lose(tx, b, named=named)
 
 
 def _lose(tx: Tx, b: SessionRow, *, named: bool) -> None:
@@ -182,7 +184,7 @@ def _split(tx: Tx, relay: Relay, identity: Identity, b: SessionRow) -> SessionRo
     """LINK-15: the id gets a hook row of its own; B was only guessed from the folder."""
     life = _life(EFFECTS["split_folder_guess"], b, b)
     _end_wait(tx, relay, b.id)
-    _lose(tx, b, named=False)
+    _lose(tx, b, named=identity.named)
     title = naming.folder_title(tx, b.cwd)
     row = sessions.add(tx, title=title, title_key=names.key(title), kind="hook")
     _created(tx, row)

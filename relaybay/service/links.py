@@ -51,7 +51,7 @@ def take(
     """
     result = step(Link, row.link_state, event, facts)
     columns: dict[str, Any] = {"link_state": result.state}
-    if result.state in ("none", "moved"):
+    if result.state == "none":
         columns |= {"hook_id": None, **(_NO_TURN if row.hook_id else {})}
     elif hook_id and hook_id != row.hook_id:
         columns |= {"hook_id": hook_id, "hook_since_us": tx.now, "turn_serial": row.turn_serial + 1, **_NO_TURN}

@@ -106,7 +106,7 @@ def keep_alias(tx: Tx, row: SessionRow, text: str, given_by: GivenBy) -> None:
     sessions.add_alias(tx, row.id, names.one_line(text), names.key(text), given_by)
 
 
-def rename(tx: Tx, row: SessionRow, title: str, given_by: GivenBy) -> SessionRow:
+def rename(tx: Tx, row: SessionRow, title: str) -> SessionRow:
     """A new title; the old one becomes an alias. The new one is no alias any more."""
     shown = names.one_line(title)
     for key, _, text_key, _ in sessions.aliases(tx, row.id):
@@ -114,7 +114,7 @@ def rename(tx: Tx, row: SessionRow, title: str, given_by: GivenBy) -> SessionRow
             sessions.drop_alias(tx, key)
     renamed = sessions.change(tx, row.id, title=shown, title_key=names.key(shown), title_given=1)
     if names.key(row.title) != renamed.title_key:
-        keep_alias(tx, renamed, row.title, "client" if given_by == "client" else "renaming")
+        keep_alias(tx, renamed, row.title, "renaming")
     tx.emit("session.renamed", session=row.ref, title=name_line(shown), old_title=name_line(row.title))
     return renamed
 

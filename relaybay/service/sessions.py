@@ -145,7 +145,7 @@ def rename(tx: Tx, relay: Relay, ref: str, title: str) -> Outcome:
         return Outcome(refusal=refusal)
     for other in others:
         _free(tx, other, title)
-    return Outcome(view(tx, relay, naming.rename(tx, row, title, "owner")))
+    return Outcome(view(tx, relay, naming.rename(tx, row, title)))
 
 
 def _gives_up(row: SessionRow, key: str) -> bool:

@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from types import CodeType
 
+from tests.mutation.about import modules
 from tests.mutation.edits import Mutant
 from tests.mutation.mutants import FOLDERS, tree_of
 from tests.mutation.put_in import Functions
 from tests.mutation.recording import Map, Pair
 
 TESTS_MAX = 60
-"""So many tests are run over one mutant at most, besides `ALWAYS`. Which they are hangs on the lines they run alone and
+"""So many tests are run over one mutant at most, besides `ALWAYS` and those about its file. Which they are hangs on the lines they run alone and
 never on seconds, so that a survivor is one on every machine; which of them comes first may hang on anything.
 """
 _SPECIFIC_OF_MODULE = 15
@@ -73,11 +74,13 @@ class Chooser:
             ran = 1.0 + sum(weight * counts[test] for weight, _, counts in known)
             return noticed / ran / (self.map.tests[test].cpu + _STARTED)
 
-        return sorted(self._some(tests), key=lambda test: (-worth(test), test))
+        return sorted(self._some(tests, modules(mutant.file)), key=lambda test: (-worth(test), test))
 
-    def _some(self, tests: Collection[str]) -> list[str]:
-        """Of many tests those that run the least besides, since they are about this; then some of each module."""
-        always = [test for test in tests if test.startswith(ALWAYS)]
+    def _some(self, tests: Collection[str], about: Collection[str]) -> list[str]:
+        """Of many tests those that run the least besides, since they are about this; then some of each module. Those of
+        the modules `about` the file are among them in any case.
+        """
+        always = [test for test in tests if test.startswith(ALWAYS) or test.partition("::")[0] in about]
         by_module: dict[str, list[str]] = defaultdict(list)
         for test in sorted(set(tests) - set(always), key=lambda test: (self._lines[test], test)):
             by_module[test.partition("::")[0]].append(test)

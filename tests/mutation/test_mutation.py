@@ -12,7 +12,7 @@ import pytest
 
 from relaybay.machines.delivery import Delivery
 from tests.explore.plants import planted
-from tests.mutation import argued, children, mutants, put_in
+from tests.mutation import about, argued, children, mutants, put_in
 from tests.mutation.__main__ import Result, told
 from tests.mutation.edits import Edit, Mutant
 from tests.mutation.imports import reaches_the_core
@@ -87,6 +87,12 @@ def test_every_file_is_looked_at_and_no_two_mutants_have_one_name() -> None:
     assert len({mutant.key for mutant in all_}) == len(all_)
     without = set(mutants.files()) - {m.file for m in all_}
     assert all(len(mutants.tree_of(file).body) <= 1 for file in without), "files with a docstring alone have none"
+
+
+def test_the_tests_about_a_file_are_there() -> None:
+    assert about.unknown() == []
+    assert "tests/unit/test_linking_service.py" in about.modules("relaybay/service/identity.py")
+    assert about.modules("relaybay/rules/identity.py") == frozenset()
 
 
 def test_each_mutant_is_another_program(tmp_path: Path) -> None:

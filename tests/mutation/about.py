@@ -1,0 +1,80 @@
+"""Which modules of tests are written about a file of the core: all their tests are run over its mutants.
+
+Hundreds of tests come by in who makes a call, say, and only few of them look there. Those few stand in modules of
+their own, which no count of lines can tell from the others.
+"""
+
+from __future__ import annotations
+
+from tests.mutation.mutants import ROOT
+
+_UNIT = "tests/unit/test_"
+_LINKS = ("linking_service", "service_hooks_links", "service_identity", "service_links", "hook_id_names")
+_HOOKS = ("service_hooks_turns", "service_hooks_text", "service_hooks_rows", "service_hooks_links")
+_MAIL = ("service_messages_send", "service_messages_marks", "service_messages_sender", "service_messages_repeats")
+_COMMENTS = ("service_comments",)
+
+#: File of `service/` → modules of `tests/unit/`, without what all of them begin with.
+_ABOUT: dict[str, tuple[str, ...]] = {
+    "arguments": ("service_arguments",),
+    "attachments": ("service_attachments",),
+    "binding": _COMMENTS,
+    "births": _HOOKS,
+    "card": _COMMENTS,
+    "comment_lists": _COMMENTS,
+    "comment_marks": _COMMENTS,
+    "comments": _COMMENTS,
+    "context_proof": ("service_context", "service_context_edges"),
+    "contexts": ("service_context", "service_context_edges"),
+    "export": ("export",),
+    "feed": ("service_feed",),
+    "figures": ("figures",),
+    "filters": ("service_filters",),
+    "filters_sessions": ("service_filters",),
+    "handover": ("service_hooks_text", "service_hooks_turns", "service_context", "service_comments"),
+    "hooks": _HOOKS,
+    "identity": (*_LINKS, "service_messages_sender", "service_messages_repeats"),
+    "ids": ("service_ids",),
+    "inbox": ("service_inbox", "service_asking"),
+    "linking": _LINKS,
+    "links": (*_LINKS, "service_sweep"),
+    "mailbox": ("service_hooks_memory",),
+    "message_lists": ("service_messages_list",),
+    "messages": _MAIL,
+    "moves": _LINKS,
+    "naming": _LINKS,
+    "presence": ("service_hooks_memory", "clock_set_back"),
+    "processes": ("service_sweep",),
+    "projects": ("service_tasks",),
+    "reach": ("service_messages_receive", "service_messages_send"),
+    "receipts": ("service_messages_send", "service_messages_receive", "service_messages_list"),
+    "recipients": ("service_messages_receive", "service_messages_send"),
+    "repeats": ("service_messages_repeats",),
+    "replay": ("service_hooks_rows",),
+    "saved_views": ("service_search", "service_filters"),
+    "search_index": ("service_search",),
+    "sessions": ("service_sessions",),
+    "start_line": ("service_hooks_text",),
+    "steps": ("delivery", *_COMMENTS, *_MAIL),
+    "sweep": ("service_sweep",),
+    "tasks": ("service_tasks",),
+    "threads": ("service_threads",),
+    "turns": _HOOKS,
+    "views_search": ("service_search",),
+    "waits": ("service_wake",),
+    "wake": ("service_wake",),
+    "writes": ("service_comments", "service_messages_repeats"),
+}
+
+
+def modules(file: str) -> frozenset[str]:
+    """The modules of tests about a file, from the root."""
+    folder, _, name = file.rpartition("/")
+    stems = _ABOUT.get(name.removesuffix(".py"), ()) if folder == "relaybay/service" else ()
+    return frozenset(f"{_UNIT}{stem}.py" for stem in stems)
+
+
+def unknown() -> list[str]:
+    """What is listed and is not there."""
+    files = [f"relaybay/service/{name}.py" for name in _ABOUT]
+    return [path for path in (*files, *sorted({m for f in files for m in modules(f)})) if not (ROOT / path).is_file()]
