@@ -7,6 +7,7 @@ as everywhere else, bodies as one JSON literal and names as one escaped line (TE
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from relaybay.domain import Outcome, Refusal
@@ -20,13 +21,16 @@ from relaybay.service.projects import projects_list
 from relaybay.service.relay import Relay
 from relaybay.store import board as counted
 from relaybay.store import sessions, tasks
-from relaybay.store.conditions import Condition, all_of
+from relaybay.store.conditions import Condition
+from relaybay.store.conditions import all_of as narrowed_by
 from relaybay.store.sessions import SessionRow
 from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
-#: Cards that one column shows; the column's head counts all of them.
-COLUMN_CARDS_MAX = 40
+#: Cards that one column shows until all of it are asked for; the column's head counts all of them.
+COLUMN_CARDS = 12
+#: Rows of a column, a group or a table that a page lists at most when all are asked for.
+ALL_MAX = 200
 #: Columns in their order; dropped tasks are counted, not shown.
 COLUMNS = STATUSES[:-1]
 
@@ -56,11 +60,12 @@ def open_mail(states: dict[str, int] | None) -> dict[str, int]:
     return {"undelivered": states.get("sent", 0), "unread": states.get("delivered", 0)}
 
 
-def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "") -> Outcome:
+def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "", all_of: str = "") -> Outcome:
     """The board: columns of cards, of one project or of all, with counts of what is not delivered and not read.
 
     `q` is a filter on the cards (`rules/query.py`). `move` is the key of the card that is being moved, whose columns
-    are offered; it changes nothing.
+    are offered; it changes nothing. A column shows the cards that were changed last; those whose status `all_of` names,
+    parted by commas, show all they have.
     """
     if project and tasks.project(tx, project) is None:
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
@@ -68,18 +73,24 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
     if isinstance(asked, Refusal):
         return Outcome(refusal=asked)
     of_project: list[Condition] = [("p.slug = ?", [project])] if project else []
-    where = all_of([*of_project, *asked[1]])
+    where = narrowed_by([*of_project, *asked[1]])
     order = asked[0].once("sort", "new")
     totals = tasks.counted(tx, *where)
     cards = _Cards(tx, relay)
-    columns = [
-        {
-            "status": status,
-            "count": totals.get(status, 0),
-            "cards": [cards.card(task) for task in _column(tx, status, where, order)],
-        }
-        for status in COLUMNS
-    ]
+    whole = asked_whole(all_of, COLUMNS)
+    columns = []
+    for status in COLUMNS:
+        shown = _column(tx, status, where, order, ALL_MAX if status in whole else COLUMN_CARDS)
+        count = totals.get(status, 0)
+        columns.append(
+            {
+                "status": status,
+                "count": count,
+                "cards": [cards.card(task) for task in shown],
+                "left_out": count - len(shown),
+                "expanded": status in whole and count > COLUMN_CARDS,
+            }
+        )
     rows = [relay.presence.current(row) for row in sessions.every(tx)]
     mail = counted.mail_by_session(tx)
     undelivered = sum(states.get("sent", 0) for states in mail.values())
@@ -89,6 +100,7 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
             "q": printed(asked[0]),
             "views": saved_views.listed(tx, relay, "board"),
             "move": move,
+            "all_of": ",".join(whole),
             "projects": projects_list(tx).data["projects"],
             "columns": columns,
             "dropped": totals.get("dropped", 0),
@@ -102,8 +114,19 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
     )
 
 
-def _column(tx: Tx, status: str, where: Condition, order: str) -> list[TaskRow]:
-    return tasks.page(tx, *all_of([("t.status = ?", [status]), where]), order, None, COLUMN_CARDS_MAX)
+def asked_whole(all_of: str, known: Sequence[str]) -> list[str]:
+    """Which parts of a page are to list all they have, of those that it has; in the page's own order."""
+    named = all_of.split(",")
+    return [one for one in known if one in named]
+
+
+def _column(tx: Tx, status: str, where: Condition, order: str, most: int) -> list[TaskRow]:
+    """What a column shows. Newest first stands what was changed last: a card that was moved or written to is among
+    them, however old it is, and one that nobody touches makes room.
+    """
+    picked = "updated" if order == "new" else order
+    found = tasks.page(tx, *narrowed_by([("t.status = ?", [status]), where]), picked, None, most)
+    return sorted(found, key=lambda task: -task.id) if order == "new" else found
 
 
 class _Cards:

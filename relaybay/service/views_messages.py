@@ -20,7 +20,9 @@ from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
-PAGE_MESSAGES = 50
+PAGE_MESSAGES = 30
+#: Sessions that are offered to choose from; others go by the filter.
+PICKER_MAX = 50
 THREAD_MAX = 200
 #: Old addresses: the filter's word → the states that it lets through. They go on working; pages write `?q=`.
 STATES = {"undelivered": ("sent",), "unread": ("delivered",), "read": ("read",), "lost": ("orphaned",)}
@@ -96,15 +98,18 @@ def message_list(
     where_all, values = all_of([(" AND ".join(where), values), *conditions])
     mails = messages.listed(tx, where_all, values, PAGE_MESSAGES + 1, oldest_first=oldest_first)
     row = row or _only_session(tx, query)
+    others = sessions.every(tx)
     shown = [message(tx, relay, mail, row) for mail in mails[:PAGE_MESSAGES]]
     return Outcome(
         data={
             "messages": shown,
             "before": shown[-1]["message_id"] if len(mails) > PAGE_MESSAGES else None,
+            "past": before,
             "q": printed(query),
             "views": saved_views.listed(tx, relay, "messages"),
             "session": session_view(row) if row is not None else None,
-            "sessions": [session_view(one) for one in sessions.every(tx)],
+            "sessions": [session_view(one) for one in others[:PICKER_MAX]],
+            "sessions_left_out": max(len(others) - PICKER_MAX, 0),
         }
     )
 

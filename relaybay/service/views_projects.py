@@ -7,50 +7,63 @@ from typing import Any
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules.text import literal, name_literal
 from relaybay.service import projects
-from relaybay.service.arguments import NEWEST, STATUSES
+from relaybay.service.arguments import STATUSES
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
-from relaybay.service.views import happened, open_mail, session_short
+from relaybay.service.views import ALL_MAX, asked_whole, happened, open_mail, session_short
 from relaybay.store import board as counted
 from relaybay.store import events, sessions, tasks
 from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
-#: Tasks of each status that the page shows, the newest; the head of each counts all.
-STATUS_TASKS_MAX = 100
-TIMELINE_MAX = 60
+#: Tasks of each status that the page shows until all of it are asked for; the head of each counts all.
+STATUS_TASKS = 10
+#: Sessions that stand at the page's head, the live ones first.
+SESSIONS_MAX = 20
+TIMELINE_MAX = 30
 
 
-def project_page(tx: Tx, relay: Relay, *, project: str) -> Outcome:
-    """One project with everything its page shows."""
+def project_page(tx: Tx, relay: Relay, *, project: str, all_of: str = "") -> Outcome:
+    """One project with everything its page shows. Of each status those tasks that were changed last, newest first;
+    those statuses that `all_of` names, parted by commas, list all they have.
+    """
     found = tasks.project(tx, project)
     if found is None:
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
     totals = counted.tasks_by_status(tx, found.slug)
     lines = _Lines(tx, relay)
-    rows = [relay.presence.current(row) for row in sessions.every(tx) if row.project_id == found.id]
+    rows = [row for row in sessions.every(tx) if row.project_id == found.id]
+    people = [session_short(relay, row) for row in rows]
+    people.sort(key=lambda one: one["activity"] == "ended")
+    whole = asked_whole(all_of, STATUSES)
     return Outcome(
         data={
             "project": projects.view(found, tasks.open_tasks(tx, found.id)),
             "statuses": [
-                {
-                    "status": status,
-                    "count": totals[status],
-                    "tasks": [lines.line(task) for task in _of_status(tx, found.slug, status)],
-                }
+                _status(tx, lines, found.slug, status, totals[status], whole=status in whole)
                 for status in STATUSES
                 if totals.get(status)
             ],
             "count": sum(totals.values()),
-            "sessions": [session_short(relay, row) for row in sessions.every(tx) if row.project_id == found.id],
-            "live": sum(row.link_state in ("exact", "guessed") and row.activity != "ended" for row in rows),
+            "all_of": ",".join(whole),
+            "sessions": people[:SESSIONS_MAX],
+            "sessions_left_out": max(len(people) - SESSIONS_MAX, 0),
+            "live": sum(one["link"] in ("exact", "guessed") and one["activity"] != "ended" for one in people),
             "timeline": happened(events.about(tx, "project", found.slug, TIMELINE_MAX)),
         }
     )
 
 
-def _of_status(tx: Tx, slug: str, status: str) -> list[TaskRow]:
-    return tasks.listed(tx, [("p.slug = ?", slug), ("t.status = ?", status)], NEWEST, STATUS_TASKS_MAX)
+def _status(tx: Tx, lines: _Lines, slug: str, status: str, count: int, *, whole: bool) -> dict[str, Any]:
+    most = ALL_MAX if whole else STATUS_TASKS
+    found = tasks.page(tx, "p.slug = ? AND t.status = ?", [slug, status], "updated", None, most)
+    return {
+        "status": status,
+        "count": count,
+        "tasks": [lines.line(task) for task in sorted(found, key=lambda task: -task.id)],
+        "left_out": count - len(found),
+        "expanded": whole and count > STATUS_TASKS,
+    }
 
 
 class _Lines:

@@ -15,16 +15,18 @@ from relaybay.service.card import session_view
 from relaybay.service.clock import rfc3339
 from relaybay.service.reach import reach, said
 from relaybay.service.relay import Relay
-from relaybay.service.views import happened, open_mail
+from relaybay.service.views import ALL_MAX, asked_whole, happened, open_mail
 from relaybay.service.views_messages import message
 from relaybay.store import board as counted
 from relaybay.store import conversations, events, messages, sessions, tasks
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
-#: Sessions that a group lists until all of it are asked for; the newest ones.
-GROUP_MAX = 100
-ENDED_MAX = 50
+#: Sessions that all groups together list until all of one are asked for: the first groups take what they have, and
+#: each has room for some, the ended ones for no more than that twice.
+LISTED_MAX = 30
+GROUP_ROOM = 5
+ENDED_MAX = 10
 CONVERSATIONS_MAX = 40
 RECENT_MESSAGES_MAX = 10
 TIMELINE_MAX = 60
@@ -33,8 +35,8 @@ GROUPS = ("needs_you", "working", "idle", "unknown", "ended")
 
 def session_list(tx: Tx, relay: Relay, *, q: str = "", all_of: str = "") -> Outcome:
     """All sessions that a filter lets through (`rules/query.py`) in the groups of page 70, each under the first that
-    fits. A group lists its first ones, which are the newest unless the filter asks for another order; `all_of` names
-    the one that lists all.
+    fits. A group lists its first ones, which are the newest unless the filter asks for another order; those that
+    `all_of` names, parted by commas, list all they have.
     """
     asked = filters_sessions.passing(tx, relay, q)
     if isinstance(asked, Refusal):
@@ -43,10 +45,18 @@ def session_list(tx: Tx, relay: Relay, *, q: str = "", all_of: str = "") -> Outc
     groups: dict[str, list[SessionRow]] = {name: [] for name in GROUPS}
     for row in asked[1]:
         groups[facts.group(row)].append(row)
-    shown = [_group(facts, name, rows, whole=name == all_of) for name, rows in groups.items()]
+    whole = asked_whole(all_of, GROUPS)
+    room = LISTED_MAX
+    shown = []
+    for name, rows in groups.items():
+        most = max(room, GROUP_ROOM)
+        most = min(most, ENDED_MAX) if name == "ended" else most
+        room -= min(most, len(rows))
+        shown.append(_group(facts, name, rows, most, whole=name in whole))
     return Outcome(
         data={
             "groups": shown,
+            "all_of": ",".join(whole),
             "count": len(asked[1]),
             "left_out": sum(group["left_out"] for group in shown),
             "q": printed(asked[0]),
@@ -55,13 +65,14 @@ def session_list(tx: Tx, relay: Relay, *, q: str = "", all_of: str = "") -> Outc
     )
 
 
-def _group(facts: _Facts, name: str, rows: list[SessionRow], *, whole: bool) -> dict[str, Any]:
-    most = len(rows) if whole else ENDED_MAX if name == "ended" else GROUP_MAX
+def _group(facts: _Facts, name: str, rows: list[SessionRow], few: int, *, whole: bool) -> dict[str, Any]:
+    most = ALL_MAX if whole else few
     return {
         "group": name,
         "sessions": [facts.line(row) for row in rows[:most]],
         "count": len(rows),
         "left_out": max(len(rows) - most, 0),
+        "expanded": whole and len(rows) > few,
     }
 
 

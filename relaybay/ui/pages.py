@@ -99,10 +99,12 @@ class Pages:
     async def board(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
         """`/`."""
         project = request.args.get("project", "")
-        move = request.args.get("move", "")
-        given = {"kept": ("project", "move"), "project": project, "move": move}
+        move, all_of = request.args.get("move", ""), request.args.get("all_of", "")
+        # A twin lists all there is, as far as a page does.
+        all_of = ",".join(views.COLUMNS) if wants_json(request) else all_of
+        kept, given = ("project", "move", "all_of"), {"project": project, "move": move, "all_of": all_of}
         return await filtered.show(
-            self.desk, request, _BOARD, views.board, "board", "Board", "tasks", notice=notice, **given
+            self.desk, request, _BOARD, views.board, "board", "Board", "tasks", notice=notice, kept=kept, **given
         )
 
     async def inbox(self, request: Request, *, notice: Notice | None = None, at: str = "") -> HTTPResponse:
@@ -120,8 +122,11 @@ class Pages:
     async def sessions(self, request: Request) -> HTTPResponse:
         """`/sessions`."""
         view = views_sessions.session_list
-        given = {"kept": ("all_of",), "all_of": request.args.get("all_of", "")}
-        return await filtered.show(self.desk, request, _SESSIONS, view, "sessions", "Sessions", "sessions", **given)
+        all_of = ",".join(views_sessions.GROUPS) if wants_json(request) else request.args.get("all_of", "")
+        kept = ("all_of",)
+        return await filtered.show(
+            self.desk, request, _SESSIONS, view, "sessions", "Sessions", "sessions", kept=kept, all_of=all_of
+        )
 
     async def session(self, request: Request, ref: str, *, notice: Notice | None = None) -> HTTPResponse:
         """`/sessions/S-12`."""

@@ -10,6 +10,7 @@ from sanic import HTTPResponse, Request
 from relaybay.answers import word_refusal
 from relaybay.domain import Outcome
 from relaybay.service import export, views_projects
+from relaybay.service.arguments import STATUSES
 from relaybay.service.views_owner import for_owner
 from relaybay.ui.desk import Desk, Page, wants_json
 from relaybay.ui.paths import url
@@ -27,8 +28,9 @@ def register(routes: RouteTable, desk: Desk) -> None:
         if slug.endswith(MARKDOWN_END):
             return await _markdown(request, desk, export.project_export, project=slug.removesuffix(MARKDOWN_END))
         slug = slug.removesuffix(".json") if wants_json(request) else slug
-        view, address = views_projects.project_page, url("project", slug=slug)
-        return await desk.show(request, _PROJECT, view, address, slug, project=slug)
+        all_of = ",".join(STATUSES) if wants_json(request) else request.args.get("all_of", "")
+        view, address = views_projects.project_page, url("project", slug=slug, all_of=all_of)
+        return await desk.show(request, _PROJECT, view, address, slug, project=slug, all_of=all_of)
 
     routes.op("GET", "/projects/<slug:str>", "page_project", project, door="board")
 

@@ -22,6 +22,7 @@ from relaybay.ui.text import (
     pieces_filter,
     text_filter,
     tight_filter,
+    typed_filter,
     words_filter,
 )
 
@@ -49,6 +50,7 @@ class Renderer:
             opening=opening_filter,
             pieces=pieces_filter,
             tight=tight_filter,
+            typed=typed_filter,
             words=words_filter,
             markdown=markdown_filter,
             ago=ago,

@@ -101,6 +101,11 @@ def text_filter(shown: Any) -> Markup:
     return isolated(decoded(shown))
 
 
+def typed_filter(text: Any) -> Markup:
+    """Template filter: what somebody typed, as it came, as one line."""
+    return isolated(str(text))
+
+
 def name_filter(line: Any) -> Markup:
     """Template filter: an escaped name."""
     return isolated(decoded_line(str(line)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import unescape
 from typing import Any
+from unittest.mock import MagicMock
 from urllib.parse import urlsplit
 
 from relaybay.api.routes import Operation, Routes
@@ -22,7 +23,7 @@ _NO_PAGE = re.compile(r"\.[a-z]+>?$")
 @lru_cache(maxsize=1)
 def pages() -> tuple[str, ...]:
     """The path of every page in Sanic's form. Nothing is opened and nothing listens: routes alone are asked for."""
-    nobody: Any = None
+    nobody: Any = MagicMock()
     routes = Routes(make_app())
     register_board(routes, nobody, nobody)
     return tuple(sorted(o.path for o in routes.operations if is_page(o)))

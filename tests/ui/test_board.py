@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from relaybay.service.views_messages import PAGE_MESSAGES
 from relaybay.store import events, sessions
 from tests.ui.board_rig import HOOK, SECOND, Board, Document
 
@@ -317,17 +318,19 @@ def test_a_name_that_nothing_proves_is_marked(board: Board) -> None:
 
 def test_messages_are_filtered_and_paged(board: Board) -> None:
     web, api, docs = board.session("shop-web"), board.session("shop-api"), board.session("docs")
-    for number in range(52):
+    for number in range(PAGE_MESSAGES + 2):
         board.send((web, api)[number % 2], ("shop-api", "shop-web")[number % 2], f"number {number}")
         board.now += 20 * SECOND
     board.send(docs, "shop-api", "from docs")
     page = board.page("/messages")
-    assert len(page.all("article")) == 50
+    assert len(page.all("article")) == PAGE_MESSAGES
+    assert "Back to the newest" not in page.by_id("message_list").text
     older = next(e for e in page.all("a") if e.text == "Older messages")["href"]
     assert len(board.page(older).all("article")) == 3
+    assert next(e for e in board.page(older).all("a") if e.text == "Back to the newest")["href"] == "/messages"
     assert len(board.page(f"/messages?session={docs.ref}").all("article")) == 1
     assert len(board.page(f"/messages?session={docs.ref}&box=in").all("article")) == 0
-    assert len(board.page(f"/messages?session={api.ref}&box=out").all("article")) == 26
+    assert len(board.page(f"/messages?session={api.ref}&box=out").all("article")) == PAGE_MESSAGES // 2 + 1
     chosen = board.page(f"/messages?session={docs.ref}")
     assert chosen.by_id("q")["value"] == f"session:{docs.ref}", "an old address is the same filter"
 

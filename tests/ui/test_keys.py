@@ -66,6 +66,11 @@ def test_the_list_of_keys_has_a_button_or_a_link_for_each(board: Board) -> None:
     assert set(listed) == {one.keys for one in SHORTCUTS if not one.page or has_page(one.page)}
     assert listed["g b"] == "Board g b"
     assert {e.tag for e in page.elements if "data-run" in e.attributes} == {"a", "button"}
+    # A button that only a script can work stands for scripts alone; without one its words are there to be read.
+    run = [e for e in page.all("button") if "data-run" in e.attributes]
+    assert run and all("needs-script" in e["class"].split() for e in run)
+    said = [e.text for e in page.all("p", class_="run no-script")]
+    assert said == [f"{one.words} with scripts only" for one in SHORTCUTS if not one.page]
     assert next(e for e in page.all("a") if e.attributes.get("data-run") == "g s")["href"] == "/sessions"
     alone = board.page("/keys?fragment=keys")
     assert entries(alone) == listed
@@ -119,6 +124,8 @@ def test_hostile_names_stay_text_in_the_palette(board: Board) -> None:
     assert not page.all("b")
     assert "<b>x</b>" in page.one("main").text
     assert "U+202E" in page.one("main").text
+    echo = board.page("/palette?q=%3Cb%3Ezz%E2%80%AE&fragment=palette_results")
+    assert "Nothing fits “<b>zzU+202E”." in echo.text and "\u202e" not in echo.raw and not echo.all("b")
     assert board.get("/palette?q=" + "a" * 3_000).status == 200
 
 

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from relaybay.service import comments, export, projects, tasks
+from relaybay.service import comments, export, projects, tasks, views_projects
 from relaybay.service.tasks import Change
+from relaybay.service.views_projects import SESSIONS_MAX, STATUS_TASKS
 from tests.ui.board_rig import OWNER, SECOND, Board
 
 EVIL = "</code><script>alert(1)</script>\n# Comments\n![x](https://foreign.example/x.png)"
@@ -47,6 +48,44 @@ def test_a_project_shows_its_tasks_by_status_its_sessions_and_what_happened(boar
     assert page.by_id("row-shop-1") and page.one("a", href="/projects/shop.md")
     for part in ("project_head", "project_tasks", "project_timeline"):
         assert board.get(f"/projects/shop?fragment={part}").document.by_id(part)["data-live"]
+
+
+def test_much_of_a_status_is_cut_and_a_link_shows_all(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [board.task(f"Task {n}") for n in range(STATUS_TASKS + 1)]
+    other = [board.task(f"Done {n}", status="done") for n in range(STATUS_TASKS)]
+    board.now += SECOND
+    board.write(lambda tx: tasks.task_update(tx, board.relay, OWNER, task=keys[0], change=Change(step_add="buy")))
+
+    def rows(address: str) -> list[str]:
+        return [e["id"].removeprefix("row-") for e in board.page(address).all("tr") if "id" in e.attributes]
+
+    def links(address: str) -> dict[str, str]:
+        return {e.text: e["href"] for e in board.page(address).all("a") if " more" in e.text or "Show fewer" in e.text}
+
+    assert rows("/projects/shop") == [*keys[:1:-1], keys[0], *reversed(other)], "what was changed last, newest first"
+    assert links("/projects/shop") == {"1 more of To do": "/projects/shop?all_of=todo#status-todo"}
+    whole = "/projects/shop?all_of=todo%2Cdone"
+    assert rows(whole) == [*reversed(keys), *reversed(other)]
+    assert links(whole) == {"Show fewer of To do": "/projects/shop?all_of=done#status-todo"}
+    assert board.page(whole).one("body")["data-page"] == whole
+    twin = board.get("/projects/shop.json").json
+    assert [len(one["tasks"]) for one in twin["statuses"]] == [STATUS_TASKS + 1, STATUS_TASKS]
+    assert [one["left_out"] for one in twin["statuses"]] == [0, 0]
+    monkeypatch.setattr(views_projects, "ALL_MAX", STATUS_TASKS)
+    said = board.page(whole).by_id("project_tasks").text
+    assert "1 more, not changed for longer; relaybay task list --project shop --status todo lists all." in said
+
+
+def test_many_sessions_of_a_project_are_cut_the_live_ones_first(board: Board) -> None:
+    add(board, root="/srv/shop")
+    over = board.session("over", project_id=1, link="ended_exact", activity="ended")
+    refs = [board.session(f"one {n}", project_id=1).ref for n in range(SESSIONS_MAX + 1)]
+    found = board.get("/projects/shop.json").json
+    assert [one["ref"] for one in found["sessions"]] == refs[:0:-1] and over.ref not in refs
+    assert (found["sessions_left_out"], found["live"]) == (2, SESSIONS_MAX + 1)
+    page = board.page("/projects/shop")
+    more = {e.text: e["href"] for e in page.all("a") if " more " in e.text}
+    assert more == {"2 more sessions of this project": "/sessions?q=project%3Ashop"}
 
 
 def test_pages_of_an_empty_and_of_an_unknown_project(board: Board) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from relaybay.service.views_project_list import LISTED_MAX
-from relaybay.service.views_sessions import CONVERSATIONS_MAX, ENDED_MAX, GROUP_MAX
+from relaybay.service import views_project_list as project_list
+from relaybay.service.views import ALL_MAX
+from relaybay.service.views_sessions import CONVERSATIONS_MAX, ENDED_MAX, GROUP_ROOM, LISTED_MAX
 from relaybay.store import conversations, events, sessions
 from tests.ui.board_rig import SECOND, Board, Document
 
@@ -126,28 +127,73 @@ def test_a_peek_at_a_session_is_a_fragment_of_its_page(board: Board) -> None:
         assert wanted in said
 
 
-def test_groups_and_conversations_are_cut_and_can_be_seen_whole(board: Board) -> None:
+def add(board: Board, **numbers: int) -> None:
+    """So many sessions that do each of these."""
+
     def many(tx) -> None:
-        for number in range(GROUP_MAX + 2):
-            sessions.add(tx, title=f"i{number}", title_key=f"i{number}", kind="agent", activity="idle")
-        for number in range(ENDED_MAX + 1):
-            sessions.add(tx, title=f"e{number}", title_key=f"e{number}", kind="agent", activity="ended")
+        for activity, count in numbers.items():
+            for number in range(count):
+                title = f"{activity[0]}{number}"
+                sessions.add(tx, title=title, title_key=title, kind="agent", activity=activity)
 
     board.relay.store.write(many)
+
+
+def links(page, words: str) -> dict[str, str]:
+    """Where the links lead that have these words in them."""
+    return {e.text: e["href"] for e in page.all("a") if words in e.text}
+
+
+def test_groups_are_cut_and_can_be_seen_whole(board: Board) -> None:
+    add(board, idle=LISTED_MAX + 2, ended=GROUP_ROOM + 1)
     page = board.page("/sessions")
     found = groups(page)
-    assert (len(found["idle"]), len(found["ended"])) == (GROUP_MAX, ENDED_MAX)
-    assert page.by_id("group-idle").text == f"Idle {GROUP_MAX + 2}"
-    more = {e.text: e["href"] for e in page.all("a") if e.text.endswith(" more")}
-    assert more == {
-        "2 more": "/sessions?all_of=idle#group-idle",
-        "1 more": "/sessions?all_of=ended#group-ended",
+    assert (len(found["idle"]), len(found["ended"])) == (LISTED_MAX, GROUP_ROOM)
+    assert page.by_id("group-idle").text == f"Idle {LISTED_MAX + 2}"
+    assert links(page, " more") == {
+        "2 more under Idle": "/sessions?all_of=idle#group-idle",
+        "1 more under Ended": "/sessions?all_of=ended#group-ended",
     }
-    assert board.get("/sessions.json").json["left_out"] == 3
     whole = board.page("/sessions?all_of=idle")
-    assert len(groups(whole)["idle"]) == GROUP_MAX + 2 and len(groups(whole)["ended"]) == ENDED_MAX
+    assert len(groups(whole)["idle"]) == LISTED_MAX + 2 and len(groups(whole)["ended"]) == GROUP_ROOM
     assert whole.one("body")["data-page"] == "/sessions?all_of=idle"
-    assert len(page.raw.encode()) < 260_000
+    assert links(whole, "Show fewer") == {"Show fewer under Idle": "/sessions#group-idle"}
+    assert links(whole, " more") == {"1 more under Ended": "/sessions?all_of=idle%2Cended#group-ended"}
+    both = board.page("/sessions?all_of=idle%2Cended&q=sort%3Aold")
+    assert len(groups(both)["ended"]) == GROUP_ROOM + 1
+    assert both.one("body")["data-page"] == "/sessions?q=sort%3Aold&all_of=idle%2Cended"
+    assert links(both, "Show fewer")["Show fewer under Ended"] == "/sessions?q=sort%3Aold&all_of=idle#group-ended"
+    assert both.one("input", type="hidden", name="all_of", value="idle,ended"), "a filter takes it along"
+    twin = board.get("/sessions.json").json
+    assert [len(one["sessions"]) for one in twin["groups"]] == [0, 0, LISTED_MAX + 2, 0, GROUP_ROOM + 1]
+    assert twin["left_out"] == 0, "a twin lists all there is"
+    assert not groups(board.page("/sessions?all_of=nothing")).keys() - found.keys()
+
+
+def test_the_first_groups_take_the_room_and_each_has_some(board: Board) -> None:
+    add(board, working=LISTED_MAX - GROUP_ROOM - 2, idle=LISTED_MAX, unknown=LISTED_MAX, ended=LISTED_MAX)
+    found = {name: len(rows) for name, rows in groups(board.page("/sessions")).items()}
+    assert found == {
+        "working": LISTED_MAX - GROUP_ROOM - 2, "idle": GROUP_ROOM + 2, "unknown": GROUP_ROOM, "ended": GROUP_ROOM,
+    }  # fmt: skip
+
+
+def test_those_that_ended_stand_in_no_great_number(board: Board) -> None:
+    add(board, ended=ALL_MAX + 3)
+    page = board.page("/sessions")
+    assert len(groups(page)["ended"]) == ENDED_MAX
+    assert [e.text for e in page.all("a") if " more" in e.text] == [f"{ALL_MAX + 3 - ENDED_MAX} more under Ended"]
+    whole = board.page("/sessions?all_of=ended")
+    assert len(groups(whole)["ended"]) == ALL_MAX
+    assert "3 more. A filter finds them, or relaybay session list." in whole.by_id("session_groups").text
+    assert board.get("/sessions.json").json["left_out"] == 3
+    few = board.page("/sessions?all_of=idle,ended&q=e1")
+    assert "Show fewer" in few.by_id("session_groups").text
+    assert "Show fewer" not in board.page("/sessions?all_of=ended&q=e202").by_id("session_groups").text
+
+
+def test_conversations_are_cut(board: Board) -> None:
+    add(board, idle=CONVERSATIONS_MAX + 1)
     me = board.session("me")
     for number in range(CONVERSATIONS_MAX + 1):
         board.send(me, f"i{number}", "hello")
@@ -180,17 +226,17 @@ def test_projects_show_what_is_in_them_and_what_waits(board: Board) -> None:
 
 def test_two_hundred_projects_are_cut_and_can_be_seen_whole(board: Board) -> None:
     def many(tx) -> None:
-        for number in range(LISTED_MAX + 3):
+        for number in range(project_list.LISTED_MAX + 3):
             tx.insert("project", slug=f"p{number:03}", title="x", created_us=tx.now)
 
     board.relay.store.write(many)
     page = board.page("/projects")
     rows = [e["id"] for e in page.all("tr") if "id" in e.attributes]
-    assert len(rows) == LISTED_MAX and rows[0] == "project-p000"
+    assert len(rows) == project_list.LISTED_MAX and rows[0] == "project-p000"
     assert [e["href"] for e in page.all("a") if e.text == "3 more"] == ["/projects?all_of=projects"]
     whole = board.page("/projects?all_of=projects")
-    assert len([e for e in whole.all("tr") if "id" in e.attributes]) == LISTED_MAX + 3
-    assert board.get("/projects.json").json["count"] == LISTED_MAX + 3
+    assert len([e for e in whole.all("tr") if "id" in e.attributes]) == project_list.LISTED_MAX + 3
+    assert board.get("/projects.json").json["count"] == project_list.LISTED_MAX + 3
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><svg onload=alert(1)>', "{{ 7 * 7 }}", "\u202eevil"])
