@@ -61,6 +61,8 @@ def in_grace(*, on_board: bool, created_us: int, now_us: int, grace_seconds: int
     return on_board and 0 <= now_us - created_us < grace_seconds * _SECOND_US
 
 
-def grace_ends_us(*, on_board: bool, created_us: int, grace_seconds: int) -> int:
-    """When a comment may first be handed over; a waiting wake-up looks again then (WAIT-10)."""
-    return created_us + grace_seconds * _SECOND_US if on_board else created_us
+def grace_ends_us(created_us: int, grace_seconds: int) -> int:
+    """When a comment that was written on the board may first be handed over; a waiting wake-up looks again then
+    (WAIT-10).
+    """
+    return created_us + grace_seconds * _SECOND_US

@@ -68,8 +68,7 @@ def owner_comment(
     if step and not 1 <= step <= count:
         return Outcome(refusal=Refusal("step.unknown", "75", {"task": found.task_key, "step": step, "count": count}))
     verdict = rules.added(rules.AddFacts("owner", found.session_id is not None))
-    seconds = limit("comment_grace_seconds")
-    grace = rules.grace_ends_us(on_board=from_board, created_us=tx.now, grace_seconds=seconds) if from_board else 0
+    grace = rules.grace_ends_us(tx.now, limit("comment_grace_seconds")) if from_board else 0
     row = comments.add(
         tx,
         found.session_id,
@@ -124,7 +123,7 @@ def withdraw(tx: Tx, *, comment_id: str) -> Outcome:
     if row.author_kind != "owner":
         return Outcome(refusal=Refusal("comment.too_late", "CMT-19"))
     fresh = rules.in_grace(
-        on_board=row.grace_until_us > 0,
+        on_board=bool(row.grace_until_us),
         created_us=row.created_us,
         now_us=tx.now,
         grace_seconds=limit("comment_grace_seconds"),
@@ -169,7 +168,8 @@ def _add(tx: Tx, relay: Relay, who: Identity, task: str, body: str, in_reply_to:
     author = writes.settle(tx, relay, who)
     # LINK may have carried the task's binding to another row, or taken it off.
     found = tasks.by_id(tx, found.id)
-    speaker = author.row or sessions.need(tx, found.session_id or 0)
+    speaker = author.row or sessions.get(tx, found.session_id)
+    assert speaker is not None, "table comment_speaker refuses who says nobody where none is bound"
     row = comments.add(
         tx,
         found.session_id,

@@ -10,9 +10,11 @@ from tests.mutation.mutants import ROOT
 
 _UNIT = "tests/unit/test_"
 _LINKS = ("linking_service", "service_hooks_links", "service_identity", "service_links", "hook_id_names")
-_HOOKS = ("service_hooks_turns", "service_hooks_text", "service_hooks_rows", "service_hooks_links")
+_HOOKS = (
+    "service_hooks_turns", "service_hooks_text", "service_hooks_rows", "service_hooks_links", "service_hooks_edges",
+)  # fmt: skip
 _MAIL = ("service_messages_send", "service_messages_marks", "service_messages_sender", "service_messages_repeats")
-_COMMENTS = ("service_comments",)
+_COMMENTS = ("service_comments", "service_comments_edges")
 
 #: File of `service/` → modules of `tests/unit/`, without what all of them begin with.
 _ABOUT: dict[str, tuple[str, ...]] = {
@@ -26,16 +28,23 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "comments": _COMMENTS,
     "context_proof": ("service_context", "service_context_edges"),
     "contexts": ("service_context", "service_context_edges"),
-    "export": ("export",),
+    "export": ("service_comments_edges",),
     "feed": ("service_feed",),
     "figures": ("figures",),
     "filters": ("service_filters",),
     "filters_sessions": ("service_filters",),
-    "handover": ("service_hooks_text", "service_hooks_turns", "service_context", "service_comments"),
+    "handover": (
+        "service_hooks_text",
+        "service_hooks_turns",
+        "service_context",
+        "service_context_edges",
+        "service_comments",
+    ),
     "hooks": _HOOKS,
+    "house": ("service_house",),
     "identity": (*_LINKS, "service_messages_sender", "service_messages_repeats"),
     "ids": ("service_ids",),
-    "inbox": ("service_inbox", "service_asking"),
+    "inbox": ("service_inbox", "service_inbox_kinds", "service_asking"),
     "linking": _LINKS,
     "links": (*_LINKS, "service_sweep"),
     "mailbox": ("service_hooks_memory",),

@@ -99,7 +99,7 @@ def test_in_its_first_seconds_a_comment_is_the_owners_alone() -> None:
     assert not in_grace(now_us=15_000_000, **facts)
     assert not in_grace(now_us=9_000_000, **facts)
     assert not in_grace(now_us=10_000_001, **facts | {"on_board": False})
-    assert grace_ends_us(**facts) == 15_000_000
+    assert grace_ends_us(10_000_000, 5) == 15_000_000
     assert step(Comment, "sent", "hand_over", COMMENT_TOOL | {"in_grace": True}).kind == "refuse"
     assert step(Comment, "sent", "withdraw", {"in_grace": True}).state == "gone"
     assert step(Comment, "delivered", "withdraw", {"in_grace": True}).answer == "comment.too_late"

@@ -1,0 +1,92 @@
+"""Hook events at the edges: what is done from memory alone, and what an event that leaves something out leaves alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relaybay.service import context_proof
+from tests.unit.context_rig import ContextRig
+from tests.unit.hook_events_rig import CWD
+from tests.unit.linking_rig import SECOND
+
+
+@pytest.fixture
+def rig(tmp_path: Path):
+    made = ContextRig(tmp_path)
+    yield made
+    made.relay.close()
+
+
+@pytest.mark.parametrize("from_memory", [True, False])
+def test_a_stop_with_nothing_waiting_blocks_nothing_and_has_its_wait_looked_at(rig, from_memory: bool) -> None:
+    row = rig.linked()
+    rig.prompt()
+    entry = rig.wait()
+    looks: list[str] = []
+    rig.relay.waits.begin_poll(entry, lambda: looks.append(entry.state))
+    rig.from_memory = from_memory
+    units = rig.units
+    said = rig.stop()
+    assert (rig.units == units) is from_memory
+    assert said.done is None and (rig.holder().turn_state, rig.holder().activity) == ("none", "idle")
+    assert set(looks) == {"waiting"} and entry.state == "waiting"
+    looks.clear()
+    rig.hook("Notification", notification_type="auth_success")
+    assert not looks or not from_memory, "no other event that memory answers is worth a look"
+    rig.tool()
+    assert (looks[-1], entry.state) == ("ended", "ended")
+    # Both blocks of the turn are still there.
+    rig.prompt()
+    for n in range(2):
+        rig.send(row, f"n{n}")
+        assert rig.stop(stop_hook_active=bool(n)).done is not None
+
+
+def test_a_prompt_answered_from_memory_is_the_one_that_an_interruption_is_held_against(rig) -> None:
+    row = rig.session()
+    rig.prompt(transcript_path=str(rig.script.path))
+    prompted = rig.now
+    rig.now += 5 * SECOND
+    rig.tool(transcript_path=str(rig.script.path))
+    rig.script.interrupted(prompted + 2 * SECOND)
+    rig.send(row)
+    assert context_proof.look_for_interruptions(rig.relay) == 1, "after the prompt, though older than the last event"
+
+
+@pytest.mark.parametrize("from_memory", [True, False])
+def test_what_an_event_leaves_out_is_not_taken_away(rig, from_memory: bool) -> None:
+    row = rig.session()
+    rig.from_memory = from_memory
+    rig.hook("Notification", cwd="", transcript_path="")
+    after = rig.need(row)
+    assert (after.cwd, after.transcript_path) == (CWD, str(rig.script.path))
+
+
+def test_a_subagents_event_is_answered_by_its_own_row(rig) -> None:
+    row = rig.linked()
+    rig.send(row)
+    rig.from_memory = False
+    before = rig.need(row)
+    said = rig.tool(agent_id="a1", cwd="/elsewhere")
+    assert said.done is None and said.spec_ids[-1] == "ANS-8"
+    after = rig.need(row)
+    assert (after.last_seen_us, after.cwd, after.activity) == (rig.now, CWD, before.activity)
+
+
+def test_only_the_end_of_a_clients_own_message_is_an_edge(rig) -> None:
+    rig.linked()
+    rig.row("bob", "hook", "exact", "hook-bob")
+
+    def count() -> int:
+        return len(rig.events("session.message"))
+
+    before = count()
+    for name in ("PreToolUse", "PostToolUseFailure", "Notification", "Stop"):
+        rig.hook(name, tool_name="SendMessage", send_message_to="bob")
+        assert count() == before, name
+    rig.hook("PostToolUse", tool_name="SendMessage", send_message_to="")
+    assert count() == before
+    rig.hook("PostToolUse", tool_name="SendMessage", send_message_to="bob")
+    assert count() == before + 1
