@@ -144,7 +144,7 @@ def test_fault_4_the_headers_of_a_silent_event_stream_go_out_at_once(serve_asgi)
             status, headers = read_head(file)
     assert (status, dict(headers)["content-type"]) == (200, "text/event-stream")
     assert dict(headers)["cache-control"] == "no-store"
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 10
     wait_for(lambda: mounted.bridge.open_exchanges == 0)
 
 

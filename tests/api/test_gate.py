@@ -220,7 +220,7 @@ def test_38_a_body_that_trickles_is_cut(rig: Rig) -> None:
         connection.sendall(head.encode() + b"{")
         answer = read_response(connection)
     assert (answer.status, answer.code) == (408, "request_timeout")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.parametrize(

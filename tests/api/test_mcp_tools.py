@@ -94,7 +94,7 @@ def test_comments_are_written_listed_and_acknowledged(one, call) -> None:
 def test_the_feed_goes_on_from_its_cursor(call) -> None:
     begun = time.monotonic()
     start = fine(call("events_since", wait_s=25))
-    assert time.monotonic() - begun < 5, "without a cursor there is nothing to wait for"
+    assert time.monotonic() - begun < 20, "without a cursor there is nothing to wait for"
     assert start["events"] == []
     fine(call("task_create", project="feed", title="t"))
     found = fine(call("events_since", cursor=start["cursor"], types=["task.*"], wait_s=5))

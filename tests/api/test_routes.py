@@ -195,7 +195,7 @@ def test_24_unsafe_key_files_are_refused(tmp_path) -> None:
     os.mkfifo(token, 0o600)
     begun = time.monotonic()
     refused("plain file")
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 10
     token.unlink()
     token.mkdir()
     refused("plain file")

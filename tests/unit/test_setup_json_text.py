@@ -161,7 +161,7 @@ def test_ten_megabytes_take_no_time_to_speak_of():
     projects = {f"/p/{n}": {"history": ["x" * 90] * 5, "allowedTools": []} for n in range(18_000)}
     text = json.dumps({"projects": projects, "mcpServers": {}}, indent=2)
     assert len(text) > 9_000_000
-    began = time.perf_counter()
+    began = time.process_time()  # Not the clock: others may keep the machine busy.
     added, _made = json_text.set_at(text, ("mcpServers", "relaybay"), ENTRY)
     assert json_text.remove(added, ("mcpServers", "relaybay")) == text
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -392,9 +392,9 @@ def test_the_diff_is_one_that_patch_can_read(world):
 def test_the_diff_of_a_huge_file_is_quick(world):
     history = {f"/p/{n}": {"allowedTools": [], "x": "y" * 50} for n in range(40_000)}
     world.write(world.claude_json, {"numStartups": 1, "projects": history, "mcpServers": {}, "z": history})
-    began = time.monotonic()
+    began = time.process_time()  # Not the clock: others may keep the machine busy.
     text = setup.diff(world.plan(mode="command"))
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
     assert "/p/39999" not in text
 
 
