@@ -20,7 +20,7 @@ from relaybay.api.strict_json import dumps
 
 PING_SECONDS: Final = 12.0
 READERS_MAX: Final = 128
-_GATHER_SECONDS: Final = 0.03
+_GATHER_SECONDS: Final = 0.02
 """How long a burst of commits is collected into one piece."""
 
 

@@ -5,7 +5,8 @@ import { say } from "./say.js";
 import { count, markNeeds, showState, tick } from "./signs.js";
 
 const app = document.getElementById("app");
-const GATHER_MS = 30;
+// The server gathers a burst before it tells of it; here only what is heard in one piece.
+const GATHER_MS = 4;
 const PAUSE_MS = 250;
 
 const wanted = new Set();
