@@ -80,6 +80,7 @@ def _comment_offer(comment: CommentRow, at: At, now: int, newer: int) -> _Offer:
             body=comment.body_md,
             in_reply_to=comment.parent_cid,
             step=comment.step_n,
+            attachment=comment.attachment_name,
             waited_us=now - comment.created_us,
             newer=newer,
         )
@@ -147,13 +148,15 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
     chosen = [by_id[i] for i in packed.chosen]
     if not chosen:
         return None
+    assert row.hook_id is not None, "a live link has its hook id"
     handover_id = ids.handover_id(tx.now)
+    by = {"delivered_by": at, "delivered_hook_id": row.hook_id, "handover_id": handover_id}
     for offer in chosen:
-        _mark(tx, row, at, offer, handover_id)
+        _mark(tx, row, at, offer, by)
     return HandOver(
         id=handover_id,
         session_id=row.id,
-        hook_id=row.hook_id or "",
+        hook_id=row.hook_id,
         at=at,
         text=frames.answer_text([offer.frame for offer in chosen], packed, door=door),
         reason=_reason(chosen) if at == "stop" else "",
@@ -178,8 +181,8 @@ def _reason(chosen: Sequence[_Offer]) -> str:
     return frames.stop_reason(len(chosen) - len(senders), senders)
 
 
-def _mark(tx: Tx, row: SessionRow, at: At, offer: _Offer, handover_id: str) -> None:
-    by: dict[str, Any] = {"delivered_by": at, "delivered_hook_id": row.hook_id or "", "handover_id": handover_id}
+def _mark(tx: Tx, row: SessionRow, at: At, offer: _Offer, by: dict[str, Any]) -> None:
+    """`by` are the columns that say who was handed it, and how."""
     at_stop = at == "stop"
     if offer.comment is not None:
         facts = {

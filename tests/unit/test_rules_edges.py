@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relaybay.rules import body, comments, map_layout, names, proof, query, rates, recipient, stop, text
+from relaybay.rules import body, comments, linking, map_layout, names, proof, query, rates, recipient, stop, text
 
 SECOND = 1_000_000
 
@@ -82,6 +82,7 @@ def test_near_names() -> None:
     # Three of five letters: just near enough.
     assert recipient.near_names("abcde", [("abcxy", False)], 5) == ("abcxy",)
     assert recipient.near_names("abcde", [("abxyz", False)], 5) == ()
+    assert recipient.near_names("bcd", [("abcdefg", False)], 5) == ("abcdefg",)
     for wanted, name in (("al", "alexandria of the shop"), ("alexandria of the shop", "Al")):
         assert recipient.near_names(wanted, [(name, False)], 5) == (name,)
     given = [("zzz", True), ("alize", False), ("yyy", True), ("alice", False), ("unlike", False)]
@@ -105,6 +106,23 @@ def test_a_query_of_the_greatest_length_is_read() -> None:
     most = query.QUERY_CHARS_MAX
     assert isinstance(query.parse("x" * most, "tasks"), query.Query)
     assert query.parse("x" * (most + 1), "tasks") == query.Fault("too_long", most)
+
+
+def test_a_query_has_as_many_terms_as_its_bound_and_orders_by_what_there_is() -> None:
+    most = query.TERMS_MAX
+    assert isinstance(query.parse(" ".join(["x"] * most), "tasks"), query.Query)
+    found = query.parse(" ".join(["x"] * (most + 1)), "tasks")
+    assert isinstance(found, query.Fault) and found.problem == "too_many"
+    found = query.parse("sort:upward", "tasks")
+    assert isinstance(found, query.Fault) and (found.problem, found.given) == ("value_unknown", "upward")
+
+
+def test_of_several_rows_with_one_name_it_counts_whether_one_is_occupied() -> None:
+    free, also = linking.RowView(1, "agent", "none"), linking.RowView(2, "agent", "guessed")
+    taken = linking.RowView(3, "agent", "exact")
+    for rows, session in (([free, also], "several"), ([free, taken], "several_occupied"), ([taken], "one")):
+        found = linking.stand(rows, None, proven=False, witnessed=False)
+        assert (found.session, found.occupied) == (session, taken in rows)
 
 
 @pytest.mark.parametrize(

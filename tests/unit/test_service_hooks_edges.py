@@ -90,3 +90,15 @@ def test_only_the_end_of_a_clients_own_message_is_an_edge(rig) -> None:
     assert count() == before
     rig.hook("PostToolUse", tool_name="SendMessage", send_message_to="bob")
     assert count() == before + 1
+
+
+def test_only_a_stop_has_a_reason_and_each_hand_over_names_its_conversation(rig) -> None:
+    row = rig.linked()
+    rig.prompt()
+    for name, at in (("PreToolUse", "tool"), ("UserPromptSubmit", "prompt"), ("Stop", "stop")):
+        mid = rig.send(row)
+        done = rig.hook(name).done
+        assert done is not None
+        assert (done.at, done.hook_id, bool(done.reason)) == (at, "h1", at == "stop")
+        mail = rig.mail_of(mid)
+        assert (mail.delivered_by, mail.delivered_hook_id, mail.handover_id) == (at, "h1", done.id)
