@@ -88,6 +88,8 @@ def _condition(tx: Tx, subject: on.Subject, term: Term, value: Value) -> Conditi
         case "time":
             moment = on.before(subject, moment_us(value.text))
             return moment if term.key == "before" else on.opposite(moment)
+        case "type":
+            return on.event_type(value.text)
         case "age":
             return on.before(subject, tx.now - age_seconds(value.text) * _SECOND)
     return on.word(subject, term.key, value.text)

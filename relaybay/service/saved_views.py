@@ -23,7 +23,7 @@ from relaybay.store.transaction import Tx
 
 #: Page → what its filter is about.
 PAGES: Final[dict[str, Subject]] = {
-    "board": "tasks", "sessions": "sessions", "messages": "messages", "search": "search",
+    "board": "tasks", "sessions": "sessions", "messages": "messages", "search": "search", "events": "events",
 }  # fmt: skip
 NAME_CHARS_MAX = 60
 VIEWS_MAX = 20
@@ -70,7 +70,7 @@ def _said(what: str, name: str) -> str:
 
 def listed(tx: Tx, relay: Relay, page: str) -> list[dict[str, Any]]:
     """A page's saved filters: `{id, name, query, count?}`. One that names what is gone meanwhile has no count, nor has
-    one of the search.
+    one of the search or of the feed.
     """
     return [_view(one, _COUNTED[page](tx, relay, one.query)) for one in saved_views.of_page(tx, page)]
 
@@ -95,6 +95,10 @@ def _sessions(tx: Tx, relay: Relay, query: str) -> int | None:
     return None if isinstance(found, Refusal) else min(len(found[1]), COUNT_MAX)
 
 
+def _uncounted(_tx: Tx, _relay: Relay, _query: str) -> int | None:
+    return None
+
+
 _COUNTED: Final[dict[str, Callable[[Tx, Relay, str], int | None]]] = {
-    "messages": _messages, "board": _tasks, "sessions": _sessions, "search": lambda _tx, _relay, _query: None,
+    "messages": _messages, "board": _tasks, "sessions": _sessions, "search": _uncounted, "events": _uncounted,
 }  # fmt: skip

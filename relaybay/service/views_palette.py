@@ -1,5 +1,5 @@
-"""Read model of `/palette?q=` (page 70, Board): the sessions and tasks that fit a few typed words. A read of a few
-rows, for a list that is asked for with every key.
+"""Read model of `/palette?q=` (page 70, Board): the sessions, tasks and saved filters that fit a few typed words. A
+read of a few rows, for a list that is asked for with every key.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from relaybay.rules import names
 from relaybay.rules.text import literal
 from relaybay.service.arguments import NEWEST
 from relaybay.service.relay import Relay
+from relaybay.service.saved_views import PAGES
 from relaybay.service.views import session_short
-from relaybay.store import sessions, tasks
+from relaybay.store import saved_views, sessions, tasks
 from relaybay.store.transaction import Tx
 
 #: How many of each kind are shown.
@@ -33,7 +34,9 @@ def fits(text: str, query: str) -> bool:
 
 
 def palette(tx: Tx, relay: Relay, *, q: str) -> Outcome:
-    """`{query, sessions, tasks}`: ended sessions last, newest tasks first; without a query the latest of each."""
+    """`{query, sessions, tasks, views}`: ended sessions last, newest tasks first; without a query the latest of each.
+    Saved filters stand by page and name; what they let through is not counted here.
+    """
     found = [row for row in sessions.every(tx) if fits(f"{row.title} @{row.name or ''} {row.ref}", q)]
     shown = [session_short(relay, row) for row in found]
     shown.sort(key=lambda one: one["activity"] == "ended")
@@ -41,11 +44,16 @@ def palette(tx: Tx, relay: Relay, *, q: str) -> Outcome:
         ("lower(t.task_key || ' ' || t.title) LIKE ? ESCAPE '!'", f"%{_plain(word)}%") for word in words(q)
     ]
     listed = tasks.listed(tx, conditions, NEWEST, FOUND_MAX)
+    kept = [view for page in PAGES for view in saved_views.of_page(tx, page) if fits(f"{view.name} {page}", q)]
     return Outcome(
         data={
             "query": q,
             "sessions": shown[:FOUND_MAX],
             "tasks": [{"key": one.task_key, "title": literal(one.title), "status": one.status} for one in listed],
+            "views": [
+                {"id": view.id, "page": view.page, "name": literal(view.name), "query": view.query}
+                for view in kept[:FOUND_MAX]
+            ],
         }
     )
 

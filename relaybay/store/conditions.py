@@ -1,7 +1,8 @@
 """What a key of the filter grammar means in the tables: conditions on messages, tasks and texts, as SQL and values.
 
-Over the letters that the lists use: `m` message and `d` its delivery, `t` task, and in full-text search `c`, a text's
-comment. A condition is never unknown, so that it can be turned round: where nobody is named, 0 stands for them.
+Over the letters that the lists use: `m` message and `d` its delivery, `t` task, `e` event, and in full-text search `c`,
+a text's comment. A condition is never unknown, so that it can be turned round: where nobody is named, 0 stands for
+them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final, Literal
 
 #: SQL with a `?` for each value.
 Condition = tuple[str, list[Any]]
-Subject = Literal["messages", "tasks", "search"]
+Subject = Literal["messages", "tasks", "events", "search"]
 
 _ABOUT_TASK = "SELECT 1 FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.task_id = t.id AND"
 _COMMENT_ON = "SELECT 1 FROM comment k WHERE k.task_id = t.id AND"
@@ -52,6 +53,7 @@ _WORDS: Final[dict[Subject, dict[tuple[str, str], str]]] = {
         ("has", "step"): "EXISTS (SELECT 1 FROM step s WHERE s.task_id = t.id)",
         ("has", "undelivered"): _waits("sent"),
     },
+    "events": {},
     "search": {
         ("in", "task"): "c.id IS NULL",
         ("in", "comment"): "c.id IS NOT NULL",
@@ -61,6 +63,7 @@ _WORDS: Final[dict[Subject, dict[tuple[str, str], str]]] = {
 _EQUAL: Final[dict[Subject, dict[str, str]]] = {
     "messages": {"state": "d.state"},
     "tasks": {"status": "t.status"},
+    "events": {},
     "search": {
         "status": "t.status",
         "author": "coalesce(c.author_kind, CASE WHEN t.author = 'owner' THEN 'owner' ELSE 'session' END)",
@@ -69,21 +72,26 @@ _EQUAL: Final[dict[Subject, dict[str, str]]] = {
 #: By keys, which small indexes give: of a long history only what is asked for is looked at.
 _SENT = "d.id IN (SELECT x.id FROM message y JOIN delivery x ON x.message_id = y.id WHERE y.sender_id IN ({ids}))"
 _GOT = "d.id IN (SELECT id FROM delivery WHERE recipient_id IN ({ids}))"
+#: Under which name an event's subjects are found: `session:S-12`, `task:shop-3`.
+_ABOUT = "e.id IN (SELECT event_id FROM event_subject WHERE subject IN ({names}))"
 _SESSIONS: Final[dict[Subject, dict[str, tuple[str, ...]]]] = {
     "messages": {"from": (_SENT,), "to": (_GOT,), "session": (_SENT, _GOT)},
     "tasks": {"session": ("coalesce(t.session_id, 0) IN ({ids})",)},
+    "events": {"session": (_ABOUT.format(names="SELECT 'session:S-' || id FROM session WHERE id IN ({ids})"),)},
     "search": {},
 }
 _OF_PROJECT = "SELECT id FROM session WHERE project_id = ?"
 _TASK: Final[dict[Subject, str]] = {
     "messages": "d.message_id IN (SELECT id FROM message WHERE task_id IN ({ids}))",
     "tasks": "t.id IN ({ids})",
+    "events": _ABOUT.format(names="SELECT 'task:' || task_key FROM task WHERE id IN ({ids})"),
     "search": "t.id IN ({ids})",
 }
 #: When it happened: sent, last changed, written.
 AT: Final[dict[Subject, str]] = {
     "messages": "m.sent_us",
     "tasks": "t.updated_us",
+    "events": "e.at_us",
     "search": "coalesce(c.created_us, t.updated_us)",
 }
 
@@ -103,6 +111,12 @@ def sessions(subject: Subject, key: str, ids: Sequence[int]) -> Condition:
 def task(subject: Subject, task_id: int) -> Condition:
     """That it is, or is about, this task."""
     return _TASK[subject].format(ids="?"), [task_id]
+
+
+def event_type(name: str) -> Condition:
+    """An event's type, or with `.*` at the end whatever begins so."""
+    start = name.removesuffix("*")
+    return ("e.type = ?", [name]) if start == name else ("substr(e.type, 1, ?) = ?", [len(start), start])
 
 
 def project(subject: Subject, project_id: int) -> Condition:

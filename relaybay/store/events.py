@@ -56,6 +56,25 @@ def types(tx: Tx) -> list[str]:
         found.append(str(after))
 
 
+def page(
+    tx: Tx, where: str, values: Sequence[Any], most: int, *, past: int = 0, oldest_first: bool = False
+) -> list[Event]:
+    """Events that meet a condition over `e`, newest or oldest first, of those that come after the key `past` (0: from
+    the first one on). The Map's edge of a message of ours is left out, as in `newest`.
+    """
+    conditions, order = [f"({where})", _NO_TWIN], "e.id" if oldest_first else "e.id DESC"
+    if past:
+        conditions.append("e.id > ?" if oldest_first else "e.id < ?")
+        values = [*values, past]
+    rows = tx.rows(
+        f"SELECT e.id, e.type, e.at_us, e.data FROM event e WHERE {' AND '.join(conditions)}"  # noqa: S608 - own words.
+        f" ORDER BY {order} LIMIT ?",
+        *values,
+        most,
+    )
+    return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
+
+
 def newest(
     tx: Tx, most: int, *, subjects: Sequence[str] = (), types: Sequence[str] | None = None, before: int = 0
 ) -> list[Event]:

@@ -17,12 +17,16 @@ _PAGES: Final[dict[str, tuple[Subject, tuple[str, ...]]]] = {
     "sessions": ("sessions", ("state", "is", "sort")),
     "messages": ("messages", ("is", "sort")),
     "search": ("search", ("in", "author", "status", "sort")),
+    "events": ("events", ("type", "sort")),
 }
+#: Words for a key that takes any of its kind.
+_OFFERED: Final = {"type": ("message.*", "comment.*", "task.*", "session.*", "project.*", "inbox.*")}
 _WORDS: Final = {
     "undelivered": "not delivered", "unread": "not read", "in-context": "in context", "lost": "recipient is gone",
     "unanswered": "not answered", "needs-me": "needs me", "unknown": "no hooks yet", "new": "newest first",
     "old": "oldest first", "updated": "changed last", "seen": "seen last", "best": "best first", "task": "task",
-    "todo": "to do", "session": "agent",
+    "todo": "to do", "session": "agent", "message.*": "messages", "comment.*": "comments", "task.*": "tasks",
+    "session.*": "sessions", "project.*": "projects", "inbox.*": "Inbox",
 }  # fmt: skip
 _KINDS: Final = {
     "name": "a session: title, @name or S-12",
@@ -49,7 +53,11 @@ def facets(page: str, text: str) -> list[tuple[str, list[Facet]]]:
     subject, keys = _PAGES[page]
     found = parse(text, subject)
     query = Query() if isinstance(found, Fault) else found
-    return [(key, [_facet(query, key, word) for word in KEYS[subject][key].choices]) for key in keys]
+    return [(key, [_facet(query, key, word) for word in _words(KEYS[subject][key], key)]) for key in keys]
+
+
+def _words(key: Key, name: str) -> tuple[str, ...]:
+    return key.choices or _OFFERED[name]
 
 
 def _facet(query: Query, key: str, word: str) -> Facet:

@@ -53,7 +53,7 @@ async def _wrong(desk: Desk, typed: str, subject: Subject) -> Notice | None:
         if subject == "sessions":
             found: Any = filters_sessions.passing(tx, relay, typed)
         else:
-            found = filters.narrowed(tx, typed, subject)  # type: ignore[arg-type]
+            found = filters.narrowed(tx, typed, subject)
         return Outcome(refusal=found if isinstance(found, Refusal) else None)
 
     outcome, _ = await desk.read(look)

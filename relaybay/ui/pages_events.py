@@ -1,4 +1,4 @@
-"""`/events` and its `.json` twin: what happened, in words, newest first (page 40)."""
+"""`/events` and its `.json` twin: what happened, in words, newest first and filtered (page 40)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 from sanic import HTTPResponse, Request
 
 from relaybay.service import views_events
+from relaybay.ui import filtered
 from relaybay.ui.desk import Desk, Page
-from relaybay.ui.paths import url
 from relaybay.ui.ports import RouteTable
 
 _EVENTS: Final = Page("events.html", "events", ("event_list",))
@@ -19,9 +19,9 @@ def register(routes: RouteTable, desk: Desk) -> None:
 
     async def events(request: Request) -> HTTPResponse:
         given = {name: request.args.get(name, "").strip() for name in ("session", "task", "before")}
-        kind = request.args.get("type", "").strip()
-        address = url("events", type=kind, **given)
-        return await desk.show(request, _EVENTS, views_events.events_page, address, "Events", kind=kind, **given)
+        given["kind"] = request.args.get("type", "").strip()
+        view, kept = views_events.events_page, ("before",)
+        return await filtered.show(desk, request, _EVENTS, view, "events", "Events", "events", kept=kept, **given)
 
     routes.op("GET", "/events", "page_events", events, door="board")
     routes.op("GET", "/events.json", "page_events_json", events, door="board")

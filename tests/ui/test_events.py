@@ -71,6 +71,36 @@ def test_filters_narrow_together(board: Board, query: str, types: set[str]) -> N
     assert {type_ for type_, _ in feed(board, query)} == types
 
 
+def test_the_feed_has_the_filter_of_the_other_pages(board: Board) -> None:
+    filled(board)
+    page = board.page("/events?q=session%3AS-1")
+    assert page.by_id("q")["value"] == "session:S-1"
+    assert page.one("body")["data-page"] == "/events?q=session%3AS-1"
+    assert page.by_id("event_list")["data-live"].split() == [
+        "task.*", "comment.*", "message.*", "session.*", "project.*", "inbox.*",
+    ]  # fmt: skip
+    facets = {e.text: e["href"] for e in page.all("a") if e.attributes.get("title", "").startswith(("type:", "sort:"))}
+    assert facets["messages"] == "/events?q=session%3AS-1+type%3Amessage.%2A"
+    assert facets["oldest first"] == "/events?q=session%3AS-1+sort%3Aold"
+    narrowed = board.page(facets["messages"])
+    assert narrowed.by_id("event_list")["data-live"] == "message.*"
+    assert [e["title"] for e in narrowed.all("a", aria_current="true") if "title" in e.attributes] == ["type:message.*"]
+    kinds = {e.text: e["href"] for e in page.all("a", class_="feed-type")}
+    assert kinds["message.read"] == "/events?q=session%3AS-1&type=message.read"
+    assert board.page(kinds["message.read"]).by_id("q")["value"] == "session:S-1 type:message.read"
+    oldest = board.page("/events?q=sort%3Aold")
+    assert "reversed" not in oldest.one("ol", class_="feed").attributes
+    assert oldest.all("span", class_="feed-words")[0].text == "Project shop added by you"
+    assert "reversed" in page.one("ol", class_="feed").attributes
+    assert board.post("/views", page="events", name="mail", q="type:message.*").headers["location"] == (
+        "/events?q=type%3Amessage.%2A"
+    )
+    kept = board.page("/events").one("nav", class_="views")
+    assert kept.text == "mail"
+    wrong = board.page("/events?q=words", 422)
+    assert "words" in wrong.by_id("refusal-filter").text and not wrong.all("section", id="event_list")
+
+
 def test_the_maps_edge_of_our_own_message_is_left_out_and_a_clients_own_is_not(board: Board) -> None:
     a, b = board.session("coordinator"), board.session("reviewer")
     board.send(a, b.ref, "x")

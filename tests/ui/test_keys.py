@@ -97,7 +97,9 @@ def test_the_palette_finds_pages_sessions_tasks_and_actions_by_the_words(board: 
     assert options(board, "s-1") == ["shop-web Working S-1"]
     assert "Sessions g s" in options(board, "sessions")
     assert options(board, "new%20task") == ["New task t"]
-    assert options(board, "xyzzy") == ["Nothing fits “xyzzy”. Looked at: pages, actions, sessions, tasks."]
+    assert options(board, "xyzzy") == [
+        "Nothing fits “xyzzy”. Looked at: pages, actions, saved filters, sessions, tasks."
+    ]
     page = board.page("/palette?q=cart")
     assert next(e for e in page.all(role="option"))["href"] == "/tasks/shop-1"
     assert page.one("input", name="q", value="cart")
@@ -116,6 +118,26 @@ def test_an_empty_palette_shows_everything_there_is_to_do_and_the_latest(board: 
     assert [one["title"] for one in found["sessions"][1:3]] == ["session 9", "session 8"]
     assert len(found["actions"]) == len([one for one in SHORTCUTS if not one.page or has_page(one.page)])
     assert found["query"] == ""
+
+
+def test_the_palette_has_the_saved_filters_with_their_page(board: Board) -> None:
+    for page, name, q in (
+        ("board", "Mine <b>", "is:needs-me"),
+        ("messages", "late ones", "is:undelivered older:10m"),
+        ("events", "late talk", "type:message.*"),
+    ):
+        assert board.post("/views", page=page, name=name, q=q).status == 303
+    assert options(board, "late") == ["late ones Messages", "late talk Events"]
+    assert options(board, "board%20mine") == ["Mine <b> Board"]
+    found = {e.text: e["href"] for e in board.page("/palette?q=late").all(role="option")}
+    assert found["late ones Messages"] == "/messages?q=is%3Aundelivered+older%3A10m"
+    assert found["late talk Events"] == "/events?q=type%3Amessage.%2A"
+    for number in range(views_palette.FOUND_MAX):
+        board.post("/views", page="sessions", name=f"kept {number}", q="is:live")
+    kept = board.get("/palette.json").json["views"]
+    assert len(kept) == views_palette.FOUND_MAX
+    assert kept[0] == {"id": 1, "page": "board", "name": '"Mine \\u003cb\\u003e"', "query": "is:needs-me"}
+    assert not board.page("/palette").all("b")
 
 
 def test_hostile_names_stay_text_in_the_palette(board: Board) -> None:
