@@ -153,10 +153,11 @@ class WhomToBind(Arguments):
 
 
 class NewComment(Arguments):
-    """A comment of the owner's. `step` counts from 1; 0 is none."""
+    """A comment of the owner's. `step` counts from 1; 0 is none. `attachment` is the number of a file of the task."""
 
     body: str
     in_reply_to: str = ""
+    attachment: str = ""
     step: Annotated[int, Field(ge=0, le=STEP_MAX), BeforeValidator(whole)] = 0
 
 

@@ -126,6 +126,13 @@ class Author(BaseModel):
     verified: bool = False
 
 
+class OnFile(BaseModel):
+    """The file of its task that a comment is about; without a number when it was taken off since."""
+
+    id: int = 0
+    name: str
+
+
 class Comment(BaseModel):
     """One comment; `body` is one JSON string literal."""
 
@@ -134,6 +141,7 @@ class Comment(BaseModel):
     author: Author
     in_reply_to: str = ""
     step: int = 0
+    attachment: OnFile | None = None
     state: str
     reason_code: str = ""
     reason: str = ""

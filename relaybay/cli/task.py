@@ -158,10 +158,11 @@ def _unbind(shell: Shell, task: str, as_json: bool) -> None:
 @click.argument("text", metavar="TEXT|-")
 @click.option("--in-reply-to", metavar="ID", help="The comment that this one answers.")
 @click.option("--step", metavar="N", type=click.IntRange(min=1), help="The step that it is about.")
+@click.option("--attachment", metavar="N", help="The file of the task that it is about, by its number.")
 @json_option
 @click.pass_obj
 def comment_command(
-    shell: Shell, task: str, text: str, in_reply_to: str | None, step: int | None, as_json: bool
+    shell: Shell, task: str, text: str, in_reply_to: str | None, step: int | None, attachment: str | None, as_json: bool
 ) -> None:
     """Comment on a task: the agent of the session bound to it gets the text.
 
@@ -170,7 +171,8 @@ def comment_command(
       git diff | relaybay comment acme-shop-1 -
     """  # noqa: D301 - Click reads the escape.
     shell.need_owner()
-    answer = shell.server.post("tasks", task, "comments", body=read_text(text), in_reply_to=in_reply_to, step=step)
+    about = {"in_reply_to": in_reply_to, "step": step, "attachment": attachment}
+    answer = shell.server.post("tasks", task, "comments", body=read_text(text), **about)
     said = f"Commented on {task} ({answer.get('id', '')}): {answer.get('state', 'sent')}"
     reason = answer.get("reason_code")
     show_done(answer, f"{said}, {reason}." if reason else f"{said}.", as_json=as_json)

@@ -42,7 +42,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class CommentPart:
-    """One comment. `step` 0 and an empty `in_reply_to` where it has none."""
+    """One comment. `step` 0, and an empty `in_reply_to` and `attachment`, where it has none."""
 
     id: str
     author: Who | None
@@ -51,6 +51,7 @@ class CommentPart:
     body: str
     in_reply_to: str = ""
     step: int = 0
+    attachment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,8 @@ def _comment(comment: CommentPart, head: str) -> list[str]:
         lines.append(f"- in reply to: {comment.in_reply_to}")
     if comment.step:
         lines.append(f"- on step: {comment.step}")
+    if comment.attachment:
+        lines.append(f"- on file: {code(comment.attachment)}")
     lines.append(f"- state: {comment.state}")
     for mark in comment.marks:
         to = f" to {_who(mark.to)}" if mark.to is not None else ""

@@ -21,6 +21,7 @@ from relaybay.service.tasks import unknown
 from relaybay.specs import limit
 from relaybay.store import attachments, tasks
 from relaybay.store.attachments import AttachmentRow
+from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
 _TOKEN: Final = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}"  # noqa: S105 - of a media type.
@@ -78,16 +79,21 @@ def _wrong(name: str, content: bytes) -> Refusal | None:
     return None
 
 
+def of_task(tx: Tx, task: TaskRow, number: str) -> AttachmentRow | Refusal:
+    """A file of a task by its number, as pages and scripts name it."""
+    known = number.isascii() and number.isdigit() and len(number) <= _KEY_DIGITS_MAX
+    row = attachments.get(tx, task.id, int(number)) if known else None
+    if row is None:
+        return Refusal("attachment.unknown", "40", {"number": name_literal(number), "task": task.task_key})
+    return row
+
+
 def _named(tx: Tx, task: str, number: str) -> tuple[str, AttachmentRow] | Outcome:
     found = tasks.get(tx, task)
     if found is None:
         return unknown(task, owner=True)
-    known = number.isascii() and number.isdigit() and len(number) <= _KEY_DIGITS_MAX
-    row = attachments.get(tx, found.id, int(number)) if known else None
-    if row is None:
-        values = {"number": name_literal(number), "task": found.task_key}
-        return Outcome(refusal=Refusal("attachment.unknown", "40", values))
-    return found.task_key, row
+    row = of_task(tx, found, number)
+    return Outcome(refusal=row) if isinstance(row, Refusal) else (found.task_key, row)
 
 
 def fetch(tx: Tx, _relay: Relay, *, task: str, number: str) -> Outcome:

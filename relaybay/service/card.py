@@ -100,6 +100,9 @@ def comment_view(relay: Relay, row: CommentRow, why: Pending) -> dict[str, Any]:
         view["in_reply_to"] = row.parent_cid
     if row.step_n:
         view["step"] = row.step_n
+    if row.attachment_name:
+        there = {"id": row.attachment_id} if row.attachment_id is not None else {}
+        view["attachment"] = {**there, "name": name_line(row.attachment_name)}
     if row.state == "sent":
         view |= {"reason_code": why.reason_code} if why.reason_code else {}
         view["reason"] = why.reason

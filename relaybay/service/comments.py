@@ -16,7 +16,7 @@ from relaybay.machines.reply import Reply
 from relaybay.rules import comments as rules
 from relaybay.rules.body import BodyLimits, judge
 from relaybay.rules.text import name_line
-from relaybay.service import comment_marks, ids, writes
+from relaybay.service import attachments, comment_marks, ids, writes
 from relaybay.service.card import comment_view, pending
 from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
@@ -47,13 +47,38 @@ def _parent_columns(parent: CommentRow | None) -> dict[str, Any]:
     return {} if parent is None else {"parent_id": parent.id, "parent_cid": parent.cid}
 
 
+def _about(tx: Tx, task: TaskRow, in_reply_to: str, step: int, attachment: str) -> dict[str, Any] | Refusal:
+    """The columns that say what an owner's comment is about: the comment it answers, a step, a file of the task."""
+    parent = _parent(tx, task, in_reply_to)
+    if isinstance(parent, Refusal):
+        return parent
+    count = len(tasks.steps(tx, task.id))
+    if step and not 1 <= step <= count:
+        return Refusal("step.unknown", "75", {"task": task.task_key, "step": step, "count": count})
+    columns = {**_parent_columns(parent), "step_n": step}
+    if attachment:
+        file = attachments.of_task(tx, task, attachment)
+        if isinstance(file, Refusal):
+            return file
+        columns |= {"attachment_id": file.id, "attachment_name": file.name}
+    return columns
+
+
 def owner_comment(
-    tx: Tx, relay: Relay, *, task: str, body: str, in_reply_to: str = "", step: int = 0, from_board: bool
+    tx: Tx,
+    relay: Relay,
+    *,
+    task: str,
+    body: str,
+    in_reply_to: str = "",
+    step: int = 0,
+    attachment: str = "",
+    from_board: bool,
 ) -> Outcome:
     """The owner comments on a task (CMT-1, CMT-2). On the board it can be taken back for 5 s, and until then nobody is
     handed it (CMT-3, CMT-12). It answers the agents' replies that wait on the task (CMT-10).
 
-    `step` counts from 1, 0 is none.
+    `step` counts from 1, 0 is none; `attachment` is the number of a file of the task.
     """
     found = tasks.get(tx, task)
     if found is None:
@@ -61,12 +86,9 @@ def owner_comment(
     text = _judged(body)
     if isinstance(text, Refusal):
         return Outcome(refusal=text)
-    parent = _parent(tx, found, in_reply_to)
-    if isinstance(parent, Refusal):
-        return Outcome(refusal=parent)
-    count = len(tasks.steps(tx, found.id))
-    if step and not 1 <= step <= count:
-        return Outcome(refusal=Refusal("step.unknown", "75", {"task": found.task_key, "step": step, "count": count}))
+    about = _about(tx, found, in_reply_to, step, attachment)
+    if isinstance(about, Refusal):
+        return Outcome(refusal=about)
     verdict = rules.added(rules.AddFacts("owner", found.session_id is not None))
     grace = rules.grace_ends_us(tx.now, limit("comment_grace_seconds")) if from_board else 0
     row = comments.add(
@@ -76,10 +98,9 @@ def owner_comment(
         task_id=found.id,
         author_kind="owner",
         body_md=text,
-        step_n=step,
         state="sent",
         grace_until_us=grace,
-        **_parent_columns(parent),
+        **about,
     )
     tx.emit("comment.added", comment_id=row.cid, task=row.task_key, author="owner")
     _answer(tx, found, "owner_comments")

@@ -85,6 +85,7 @@ def _comment(row: CommentRow) -> CommentPart:
         body=row.body_md,
         in_reply_to=row.parent_cid,
         step=row.step_n,
+        attachment=row.attachment_name,
     )
 
 

@@ -28,10 +28,10 @@ _LIVE = ("exact", "guessed")
 _HISTORY_EVENTS_MAX = 1_000
 
 
-def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "") -> Outcome:
+def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "", file: str = "") -> Outcome:
     """One task with everything its page shows. Comments stand oldest first.
 
-    `reply` is the comment that the owner is about to answer, `step` the number of the step that they comment on; what
+    `reply` is the comment that the owner is about to answer, `step` and `file` the number of what they comment on; what
     is not there is left out.
     """
     found = tasks.get(tx, task)
@@ -39,6 +39,7 @@ def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "
         return unknown(task)
     why = pending(tx, relay, found.session_id)
     rows = comments.of_task(tx, found.id)
+    there = [files.view(row) for row in attachments.of_task(tx, found.id)]
     about = events.about(tx, "task", found.task_key, _HISTORY_EVENTS_MAX)
     handed, added = _hand_overs(about), _added_by(about)
     bound = sessions.get(tx, found.session_id)
@@ -61,10 +62,10 @@ def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "
                 message(tx, relay, mail) for mail in messages.listed(tx, "m.task_id = ?", [found.id], PAGE_MESSAGES)
             ],
             "timeline": happened(about[:TIMELINE_MAX]),
-            "files": [files.view(row) for row in attachments.of_task(tx, found.id)],
+            "files": there,
             "sessions": [session_short(relay, row) for row in offered[:PICKER_MAX]],
             "sessions_left_out": max(len(offered) - PICKER_MAX, 0),
-            "writing": _writing(rows, view["steps"], reply, step),
+            "writing": _writing(rows, view["steps"], there, reply, step, file),
         }
     )
 
@@ -76,8 +77,10 @@ def _offered(tx: Tx, relay: Relay, bound: int | None) -> list[SessionRow]:
     return sorted(open_, key=lambda row: (row.id != bound, row.link_state not in _LIVE, -row.last_seen_us, row.id))
 
 
-def _writing(rows: list[CommentRow], steps: list[dict[str, Any]], reply: str, step: str) -> dict[str, Any]:
-    """What the comment form is about, beside the task."""
+def _writing(
+    rows: list[CommentRow], steps: list[dict[str, Any]], on: list[dict[str, Any]], reply: str, step: str, file: str
+) -> dict[str, Any]:
+    """What the comment form is about, beside the task: a comment, a step, one of the files `on` it."""
     about: dict[str, Any] = {}
     parent = next((row for row in rows if row.cid == reply), None)
     if parent is not None:
@@ -85,6 +88,9 @@ def _writing(rows: list[CommentRow], steps: list[dict[str, Any]], reply: str, st
     wanted = next((one for one in steps if str(one["n"]) == step), None)
     if wanted is not None:
         about["step"] = {"n": wanted["n"], "text": wanted["text"]}
+    named = next((one for one in on if str(one["id"]) == file), None)
+    if named is not None:
+        about["file"] = {"id": named["id"], "name": named["name"]}
     return about
 
 

@@ -40,6 +40,8 @@ class CommentRow:
     read_how: str
     stop_blocks: int
     reoffers: int
+    attachment_id: int | None
+    attachment_name: str
     task_key: str
     bound_id: int | None
 

@@ -227,6 +227,8 @@ def _mail(db: Any) -> None:
         stop_blocks = Required(int, default=0, **_BIG)
         reoffers = Required(int, default=0, **_BIG)
         seal = Optional(str, **_TEXT)
+        attachment_id = Optional(int, **_BIG)
+        attachment_name = Optional(str, **_TEXT)
 
     class CommentGiven(db.Entity):
         _table_ = "comment_given"

@@ -109,12 +109,11 @@ class Actions:
         """
         form = Form(request, "comment")
         body, parent, step = form.get("body"), form.get("in_reply_to"), form.number_maybe("step")
-        at, then = form.get("at"), form.get("then")
+        file, at, then = form.get("attachment"), form.get("at"), form.get("then")
 
         def use_case(tx: Any) -> Outcome:
-            return comments.owner_comment(
-                tx, self._desk.relay, task=key, body=body, in_reply_to=parent, step=step, from_board=True
-            )
+            about: dict[str, Any] = {"in_reply_to": parent, "step": step, "attachment": file}
+            return comments.owner_comment(tx, self._desk.relay, task=key, body=body, from_board=True, **about)
 
         if at:
             return await self.done(

@@ -50,6 +50,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         "body": TEXT,
         "in_reply_to": LINE_MAYBE,
         "step": LINE_MAYBE,
+        "attachment": LINE_MAYBE,
         "at": LINE_MAYBE,
         "then": LINE_MAYBE,
     },

@@ -160,8 +160,9 @@ class Pages:
         if key.endswith(MARKDOWN_END):
             return await task_markdown(request, self.desk, key)
         key = key.removesuffix(_JSON) if wants_json(request) else key
-        about = {name: request.args.get(name, "") for name in ("reply", "step")}
+        about = {name: request.args.get(name, "") for name in ("reply", "step", "file")}
         if notice is not None and notice.at == "comment":
-            about = {"reply": notice.kept["in_reply_to"], "step": notice.kept["step"]}
+            kept = notice.kept
+            about = {"reply": kept["in_reply_to"], "step": kept["step"], "file": kept["attachment"]}
         view, address = views_tasks.task_page, url("task", key=key, **about)
         return await self.desk.show(request, _TASK, view, address, key, notice=notice, task=key, **about)
