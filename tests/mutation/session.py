@@ -150,11 +150,11 @@ class Mutation:
         firsts = {name.partition("::")[0]: item for name, item in reversed(self.items.items())}
         use_own_folder(self.session.config, self.folder)
         with Path(os.devnull).open("w", encoding="utf-8") as silence, redirect_stdout(silence):
-            for item in firsts.values():
+            for name, item in firsts.items():
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+                assert not left, f"{name} leaves threads that no child would have: {left}"
         put_back()
-        left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
-        assert not left, f"threads that no child would have: {left}"
 
     def _way(self, mutant: Mutant) -> str:
         """How a mutant is put in; empty when its module has to be loaded anew."""

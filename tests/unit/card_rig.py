@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from relaybay.store.sessions import SessionRow
 from tests.unit.linking_rig import SECOND, Rig
 
 OWNER = Caller(owner=True)
+#: An id of a table, or the number of a page.
+SPEC_ID = re.compile(r"[A-Z]+-[1-9][0-9]*|[1-9][05]")
 
 
 class CardRig(Rig):
@@ -66,6 +69,7 @@ class CardRig(Rig):
         assert self.dump() == before, "a refused call changed something"
         worded = word_refusal(outcome.refusal)
         assert worded.error and worded.text
+        assert SPEC_ID.fullmatch(worded.spec_id), worded
         return worded.code, worded.spec_id
 
     def task(self, bound: SessionRow | None = None, title: str = "T", caller: Caller = OWNER, **more: Any) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from relaybay.answers import word_refusal
 from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules import names
 from relaybay.service import linking
@@ -154,6 +155,7 @@ class Rig:
         before = self.dump()
         found, _ = self.call(*args, **kwargs)
         assert isinstance(found, Refusal), found
+        assert word_refusal(found).code
         assert self.dump() == before, "a refused call changed something"
         return found
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from relaybay.answers import word
 from relaybay.domain import Caller
-from relaybay.service import binding, comment_lists, comments, export, tasks
+from relaybay.service import binding, card, comment_lists, comments, export, tasks
 from relaybay.service.clock import rfc3339
 from relaybay.store import comments as stored
 from tests.unit.card_rig import OWNER, CardRig
@@ -60,6 +61,11 @@ def test_a_reply_to_an_agents_comment_marks_nothing_and_says_so(rig) -> None:
     assert counts == ["1", "0", "1", "0"], texts
 
 
+def test_how_a_text_begins_is_one_line() -> None:
+    assert card.opening(" a\n\tb  c ") == '"a b c"'
+    assert card.opening("x" * 141) == f'"{"x" * 140}"'
+
+
 def test_a_step_counts_from_one_to_the_last(rig) -> None:
     task = rig.task()
     for text in ("one", "two"):
@@ -77,8 +83,7 @@ def test_a_page_whose_comments_are_all_held_back_goes_on_behind_them(rig) -> Non
     bound = rig.live("a")
     task = rig.task(bound)
     old = [rig.say(task, f"n{n}")["id"] for n in range(2)]
-    for n in range(2):
-        rig.say(task, f"held {n}", board=True)
+    rig.say(task, "held back", board=True)
     page = rig.list(rig.by(bound), task, limit=1)
     assert page["comments"] == []
     found: list[str] = []
@@ -130,7 +135,8 @@ def test_a_name_that_can_be_nobodys_unbinds_nothing(rig) -> None:
     task = rig.task(bound)
     unbind = lambda caller: lambda tx: binding.task_unbind(tx, rig.relay, caller, task=task)  # noqa: E731
     assert rig.no(unbind(rig.by(name="S-99")))[0] == "name_invalid"
-    assert "session" not in rig.do(unbind(rig.by(name="a")))
+    unbound = rig.do(unbind(rig.by(name="a")))
+    assert "session" not in unbound and unbound["body"] == '""'
     assert json.loads(rig.events("task.unbound")[-1])["by"] == bound.ref
 
 
@@ -160,5 +166,32 @@ def test_an_export_has_who_wrote_and_every_mark_of_a_comment(rig) -> None:
     document = rig.store.read(lambda tx: export.task_export(tx, rig.relay, task=task)).data["markdown"]
     assert f"- delivered: {handed} to `a`\n" in document and f"- read: {read}, own message\n" in document
     unnamed = rig.task(caller=Caller())
+    assert rig.do(lambda tx: tasks.task_get(tx, rig.relay, OWNER, task=unnamed))["author"] == {"kind": "unnamed"}
     document = rig.store.read(lambda tx: export.task_export(tx, rig.relay, task=unnamed)).data["markdown"]
     assert "\nauthor: unnamed\n" in document
+
+
+def test_what_a_reply_is_answered_and_what_pages_hear_of_it(rig) -> None:
+    bound = rig.live("a")
+    task = rig.task(bound)
+    given = [rig.say(task, f"n{n}")["id"] for n in range(2)]
+    rig.list(rig.by(bound), task)
+    rig.say(task, "not given")
+    rig.say(task, "held back", board=True)
+    view = rig.add(rig.by(bound), task)
+    stored_as = (
+        "Comment {} on task {} is stored and stands in the owner's Inbox. Comments of the owner that it marked as"
+    )
+    assert view["text"] == f"{stored_as.format(view['id'], task)} read: 2. " + word("comment.not_given", count=1).text
+    assert [rig.comment(cid).state for cid in given] == ["read", "read"]
+    added = rig.last_event("comment.added")
+    assert added == {
+        "comment_id": view["id"], "task": task, "author": bound.ref, "title": "a", "verified": True,
+    }  # fmt: skip
+    nameless = rig.add(Caller(), task, "Who am I?")
+    assert nameless["text"].startswith(f"{stored_as.format(nameless['id'], task)} read: ")
+    assert nameless["text"].endswith(f" {word('comment.author_not_verified').text}")
+    assert rig.last_event("comment.added")["verified"] is False
+    read = rig.do(lambda tx: comments.replies_read(tx, task=task))
+    assert read.pop("text") and read == {"task": task, "read": 2}
+    assert rig.last_event("comment.read") == {"comment_id": nameless["id"], "task": task, "by": "owner"}

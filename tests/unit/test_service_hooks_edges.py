@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from relaybay.domain import ClientProcess
 from relaybay.service import context_proof
 from tests.unit.context_rig import ContextRig
 from tests.unit.hook_events_rig import CWD
@@ -102,3 +103,22 @@ def test_only_a_stop_has_a_reason_and_each_hand_over_names_its_conversation(rig)
         assert (done.at, done.hook_id, bool(done.reason)) == (at, "h1", at == "stop")
         mail = rig.mail_of(mid)
         assert (mail.delivered_by, mail.delivered_hook_id, mail.handover_id) == (at, "h1", done.id)
+
+
+def test_a_cleared_session_is_known_by_its_clients_process_and_by_nothing_else(rig) -> None:
+    row = rig.linked()
+    rig.start("h2", "clear")
+    assert rig.holder("h2").id != row.id and rig.need(row).hook_id == "h1", "neither event told a process"
+    client = ClientProcess(4242, "100", "pid:[1]", "host", "cli", "2.1.332")
+    other = rig.linked("h3", process=client)
+    rig.start("h4", "startup", process=client)
+    assert rig.holder("h4").id != other.id, "a start that clears nothing"
+
+
+def test_a_name_that_is_the_rows_own_already_changes_nothing(rig) -> None:
+    rig.start()
+    title = rig.holder().title
+    rig.hook("UserPromptSubmit", session_title=f" {title.upper()} ")
+    assert rig.holder().title == title and rig.events("session.renamed") == []
+    rig.hook("UserPromptSubmit", session_title=rig.holder().ref)
+    assert rig.holder().title == title and rig.events("session.renamed") == []
