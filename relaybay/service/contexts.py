@@ -150,7 +150,7 @@ class Contexts:
     def _begin_again(self, watch: Watch, size: int) -> None:
         watch.offset = max(0, size - limit("context_restart_kib") * _KIB)
         for item in watch.items.values():
-            item.since, item.steps, item.missing_us = size, set(), 0
+            item.since, item.steps = size, set()
 
     def _judge(self, watch: Watch, item: Awaited) -> Verdict:
         steps = min(len(item.steps), STEPS_ENOUGH)
