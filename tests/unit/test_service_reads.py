@@ -23,11 +23,11 @@ def test_a_filtered_feed_that_is_just_full_goes_on_behind_what_it_left_out(rig) 
     def since(cursor: str, limit: int) -> dict:
         return rig.told(lambda tx: feed.events_since(tx, cursor=cursor, types=["task.*"], limit=limit))
 
-    begin = rig.told(lambda tx: feed.events_since(tx))["cursor"]
+    begin = rig.told(feed.events_since)["cursor"]
     for _ in range(2):
         rig.task()
     rig.send(rig.by(rig.live("ann")))
-    newest = rig.told(lambda tx: feed.events_since(tx))["cursor"]
+    newest = rig.told(feed.events_since)["cursor"]
     full = since(begin, 2)
     assert (len(full["events"]), full["cursor"]) == (2, newest)
     one = since(begin, 1)
