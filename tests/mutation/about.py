@@ -12,6 +12,7 @@ _UNIT = "tests/unit/test_"
 _LINKS = ("linking_service", "service_hooks_links", "service_identity", "service_links", "hook_id_names")
 _HOOKS = (
     "service_hooks_turns", "service_hooks_text", "service_hooks_rows", "service_hooks_links", "service_hooks_edges",
+    "service_asking",
 )  # fmt: skip
 _MAIL = ("service_messages_send", "service_messages_marks", "service_messages_sender", "service_messages_repeats")
 _COMMENTS = ("service_comments", "service_comments_edges")
@@ -52,7 +53,7 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "messages": _MAIL,
     "moves": _LINKS,
     "naming": _LINKS,
-    "presence": ("service_hooks_memory", "clock_set_back"),
+    "presence": ("service_hooks_memory", "service_presence", "clock_set_back"),
     "processes": ("service_sweep",),
     "projects": ("service_tasks", "service_argument_names"),
     "reach": ("service_messages_receive", "service_messages_send"),
@@ -70,7 +71,7 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "threads": ("service_threads",),
     "turns": _HOOKS,
     "views_search": ("service_search", "service_argument_names"),
-    "waits": ("service_wake",),
+    "waits": ("service_wake", "service_presence"),
     "wake": ("service_wake",),
     "writes": ("service_comments", "service_messages_repeats"),
 }

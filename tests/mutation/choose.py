@@ -25,6 +25,8 @@ _STARTED = 0.03
 """What a test costs besides: a quick one is not ten times better than one that is slower by a hundredth of a second."""
 _WEIGHTS = (8.0, 1.0, 0.1)
 """How much it tells that a test noticed, or missed, another change of this function, of this file, of any file."""
+_PRIOR = (0.1, 0.3)
+"""What is expected of a test that was not run over a change yet: of any, and of one about this file."""
 
 
 class Chooser:
@@ -68,13 +70,16 @@ class Chooser:
     def in_order(self, mutant: Mutant, tests: Collection[str]) -> list[str]:
         """The tests to run over a mutant, those first that are likeliest to notice it for their time."""
         known = [(w, self._noticed[n], self._ran[n]) for w, n in zip(_WEIGHTS, _nearness(mutant), strict=True)]
+        about = modules(mutant.file)
 
         def worth(test: str) -> float:
-            noticed = 0.1 + sum(weight * counts[test] for weight, counts, _ in known)
+            noticed = _PRIOR[test.partition("::")[0] in about] + sum(
+                weight * counts[test] for weight, counts, _ in known
+            )
             ran = 1.0 + sum(weight * counts[test] for weight, _, counts in known)
             return noticed / ran / (self.map.tests[test].cpu + _STARTED)
 
-        return sorted(self._some(tests, modules(mutant.file)), key=lambda test: (-worth(test), test))
+        return sorted(self._some(tests, about), key=lambda test: (-worth(test), test))
 
     def _some(self, tests: Collection[str], about: Collection[str]) -> list[str]:
         """Of many tests those that run the least besides, since they are about this; then some of each module. Those of

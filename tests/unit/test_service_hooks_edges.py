@@ -122,3 +122,15 @@ def test_a_name_that_is_the_rows_own_already_changes_nothing(rig) -> None:
     assert rig.holder().title == title and rig.events("session.renamed") == []
     rig.hook("UserPromptSubmit", session_title=rig.holder().ref)
     assert rig.holder().title == title and rig.events("session.renamed") == []
+
+
+@pytest.mark.parametrize("from_memory", [True, False])
+def test_the_client_is_the_one_that_spoke_last_except_of_a_row_that_was_only_guessed(rig, from_memory: bool) -> None:
+    row = rig.linked()
+    rig.from_memory = from_memory
+    for client in ("codex", "claude-code", "claude-code"):
+        rig.hook("PreToolUse", client=client)
+        assert rig.need(row).client == client
+    guessed = rig.row("Desk", "desktop", "guessed", "h2", client="other", cwd=CWD)
+    rig.hook("PreToolUse", "h2", client="codex")
+    assert rig.need(guessed).client == "other"
