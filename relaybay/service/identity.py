@@ -257,7 +257,7 @@ def _identity(
     before = speaker.link_state if speaker else "none"
     after = EFFECTS[outcome].a_link or before
     verified = said.outcome in ("verified", "proven") or (
-        said.outcome == "judge" and _holds_exact(standing, outcome, after)
+        said.outcome == "judge" and _holds_exact(standing, after)
     )
     proven_before = _proves_before(standing, outcome, before) if speaker else False
     return Identity(
@@ -287,16 +287,16 @@ def _identity(
     )
 
 
-def _holds_exact(standing: Standing, outcome: str, after: str) -> bool:
+def _holds_exact(standing: Standing, after: str) -> bool:
     """Whether the row a mark speaks for then has the call's own id live and exact."""
-    own = standing.h == "own" or standing.session == "absent" or outcome == "split_folder_guess"
+    own = standing.h == "own" or standing.session == "absent"
     return own and after == "exact"
 
 
 def _proves_before(standing: Standing, outcome: str, before: str) -> bool:
     """Whether the call proves its row's link as it stood before (DLV-2, 4 to 6): the row's own id, if it was seen."""
     own = standing.h == "own" or outcome == "rename_b" or standing.session == "absent"
-    return own and standing.h != "none" and before in ("guessed", "exact", "ended_guessed", "ended_exact")
+    return own and before in ("guessed", "exact", "ended_guessed", "ended_exact")
 
 
 def _warnings(

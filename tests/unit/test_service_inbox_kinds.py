@@ -82,11 +82,12 @@ def test_a_fault_of_the_spool_is_heard_by_pages_and_stands_once(rig) -> None:
 def test_what_a_session_asks_for_is_seen_once_and_by_its_own_name(rig) -> None:
     rig.store.write(lambda tx: sessions.change(tx, rig.bob.id, asks="permission", asks_since_us=START - SECOND))
     (found,) = rig.store.read(inbox.inbox).data["entries"]
-    assert (found["kind"], found["ref"], found["since"]) == (
-        "asks_permission", rig.bob.ref, rfc3339(START - SECOND),
+    assert (found["kind"], found["ref"], found["since"], found["title"]) == (
+        "asks_permission", rig.bob.ref, rfc3339(START - SECOND), '"bob"',
     )  # fmt: skip
     for kind, ref in (("asks_input", rig.bob.ref), ("asks_permission", "S-99"), ("permission", rig.bob.ref)):
         assert rig.no(lambda tx, k=kind, r=ref: inbox.seen(tx, kind=k, ref=r))[0] == "argument_invalid"
-    rig.do(lambda tx: inbox.seen(tx, kind="asks_permission", ref=rig.bob.ref))
+    seen = rig.do(lambda tx: inbox.seen(tx, kind="asks_permission", ref=rig.bob.ref))
+    assert seen.pop("text") and seen == {"kind": "asks_permission", "ref": rig.bob.ref}
     row = rig.need(rig.bob)
     assert (row.asks, row.asks_since_us, rig.store.read(inbox.count)) == ("", 0, 0)
