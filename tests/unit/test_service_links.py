@@ -9,7 +9,7 @@ import pytest
 
 from relaybay.domain import Refusal
 from relaybay.service import links
-from relaybay.store import sessions
+from relaybay.store import sessions, tasks
 from tests.unit.linking_rig import SECOND, START, Rig
 
 #: What belongs to a conversation, as a row has it in the middle of one.
@@ -115,6 +115,30 @@ def test_a_bind_checks_no_name_and_an_unbind_does(rig) -> None:
     assert isinstance(rig.call("other", "S-99", tool="task_unbind")[0], Refusal)
 
 
+def test_what_pages_hear_of_rows_that_calls_make_merge_and_link(rig) -> None:
+    b = rig.row("shop", "hook", "guessed", "h1", activity="idle")
+    _, a = rig.accepted("send", "Alice", witnessed="h1")
+    told = [json.loads(data) for kind in ("created", "merged", "linked") for data in rig.events(f"session.{kind}")]
+    assert told == [
+        {"session": a.ref, "title": "Alice", "kind": "agent"},
+        {"session": a.ref, "title": "Alice", "merged_title": b.title},
+        {"session": a.ref, "title": "Alice", "name": a.name},
+    ]
+    assert a.name
+
+
+@pytest.mark.parametrize("cwd", ["", "/shop"])
+def test_a_merged_row_brings_its_folder_and_project_if_it_has_one(rig, cwd: str) -> None:
+    ours, theirs = (
+        rig.store.write(lambda tx, s=slug: tasks.add_project(tx, s, s, f"/{s}")).id for slug in ("mine", "shop")
+    )
+    rig.row("Alice", "agent", "ended_guessed", "h0", cwd="/mine", project_id=ours, **ENDED)
+    rig.row("shop", "hook", "guessed", "h1", activity="working", cwd=cwd, project_id=theirs if cwd else None)
+    _, row = rig.accepted("send", "Alice", witnessed="h1")
+    assert (row.cwd, row.project_id) == (("/shop", theirs) if cwd else ("/mine", ours))
+    assert columns(row, *ENDED) == {"activity": "working", "ended_us": 0, "ended_reason": ""}
+
+
 # -- hook events, the sweep and the owner --------------------------------------------------------------------------
 
 
@@ -125,6 +149,17 @@ def test_an_unlinked_row_keeps_nothing_of_its_conversation(rig) -> None:
         "turn_state": "none", "turn_prompt_id": "", "transcript_path": "", "last_event_us": 0, "process_pid": 0,
     }  # fmt: skip
     assert fates(rig) == [("h1", "taken_off", "one", "p-1")]
+
+
+@pytest.mark.parametrize("at_us", [0, START - SECOND])
+def test_a_link_ends_when_its_event_was_or_else_now(rig, at_us: int) -> None:
+    row = rig.row("shop", "hook", "exact", "h1", activity="working", name="calm-proud-otter")
+    after = take(rig, row, "silent", reason="silent", at_us=at_us)
+    assert (after.link_state, after.activity, after.ended_us) == ("ended_exact", "ended", at_us or rig.now)
+    assert (after.ended_reason, after.name) == ("silent", None)
+    assert json.loads(rig.events("session.ended")[0]) == {
+        "session": row.ref, "title": "shop", "name": None, "reason": "silent",
+    }  # fmt: skip
 
 
 def test_a_folder_guess_that_is_dropped_leaves_its_id_to_nobody(rig) -> None:

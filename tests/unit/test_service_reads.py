@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from relaybay.service import feed, figures, filters, sessions, tasks
+from relaybay.service import feed, figures, filters, listing, sessions, tasks
 from relaybay.service.clock import rfc3339
 from tests.unit.linking_rig import SECOND
 from tests.unit.mail_rig import MailRig
@@ -85,3 +85,21 @@ def test_an_offered_comment_says_how_many_newer_ones_its_own_task_has(rig) -> No
     parts = [part for part in text.split("\n\n") if part.startswith("[relaybay: the owner's comment")]
     assert [cid in part for cid, part in zip(said, parts, strict=True)] == [True, True, True]
     assert ["newer comments from the owner to you: 1" in part for part in parts] == [True, False, False]
+
+
+def test_a_list_takes_what_its_room_holds_in_the_clients_units() -> None:
+    assert listing.size({"a": "\u00e9\U0001f600"}) == len('{"a": ""}') + 1 + 2
+    assert listing.room() - listing.room({"a": 1}) == len('{"a": 1}')
+    assert listing.room() - listing.room("") == 2, "something that is empty takes room too"
+    view = {"a": 1}
+    each = listing.size(view) + 2
+    for room, count in ((1, 1), (each, 1), (2 * each - 1, 1), (2 * each, 2), (3 * each - 1, 2), (3 * each, 3)):
+        assert listing.cut([view] * 3, room) == ([view] * count, count < 3), room
+
+
+def test_a_page_says_where_the_next_one_begins(rig) -> None:
+    sent = [rig.send(rig.by(rig.live(f"s{n}")))["message_id"] for n in range(3)]
+    page = rig.listed(rig.by(rig.bob), limit_=2)
+    assert page["before"] == sent[1] and f" before {sent[1]}." in page["text"]
+    last = rig.listed(rig.by(rig.bob), limit_=2, before=sent[1])
+    assert "before" not in last and [one["message_id"] for one in last["messages"]] == [sent[0]]
