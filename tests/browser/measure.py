@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Contrast of every text with what it is painted on; used where axe reads a colour that is not painted (forced colours
-#: leave `-webkit-text-fill-color`, which it looks at, as it was).
-CONTRAST = """() => {
-  const parse = (text) => { const found = text.match(/[\\d.]+/g).map(Number); return [...found.slice(0, 3), found[3] ?? 1]; };
+_COLOURS = """
+  const parse = (text) => { const found = text.match(/[\\d.]+/g).map(Number);
+    const [r, g, b] = text.startsWith("color(") ? found.map((value) => value * 255) : found; return [r, g, b, found[3] ?? 1]; };
   const light = ([r, g, b]) => { const [x, y, z] = [r, g, b].map((v) => { v /= 255;
     return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
   const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+  const over = (top, below) => top.slice(0, 3).map((value, n) => value * top[3] + below[n] * (1 - top[3]));
   const ground = (element) => {
+    const layers = [];
     for (let at = element; at; at = at.parentElement) {
       const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour[3] > 0.99) return colour;
+      if (colour[3] > 0) layers.unshift(colour);
+      if (colour[3] > 0.99) break;
     }
-    return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0, 1] : [255, 255, 255, 1];
+    const page = matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+    return layers.reduce((below, top) => over(top, below), page);
   };
+"""
+
+#: Contrast of every text with what it is painted on; used where axe reads a colour that is not painted (forced colours
+#: leave `-webkit-text-fill-color`, which it looks at, as it was).
+CONTRAST = (
+    "() => {"
+    + _COLOURS
+    + """
   const bad = [];
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
@@ -31,6 +42,61 @@ CONTRAST = """() => {
   }
   return bad;
 }"""
+)
+
+_CONTROLS_SHOWN = """
+  document.querySelectorAll("details").forEach((one) => (one.open = true));
+  const controls = [...document.querySelectorAll("a[href], button, summary, input:not([type=hidden]), select, textarea")]
+    .filter((one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !one.closest(".sr, .skip"));
+  const told = (one) => `${one.localName}#${one.id}.${one.getAttribute("class") ?? ""} ` +
+    `"${(one.getAttribute("aria-label") || one.textContent || one.name || "").trim().slice(0, 40)}"`;
+"""
+
+#: Controls that are lower than so many px. A link within a sentence is as high as its line, and has the others around it.
+LOW = (
+    "(least) => {"
+    + _CONTROLS_SHOWN
+    + """
+  return controls.filter((one) => one.localName !== "a" || getComputedStyle(one).display !== "inline").flatMap((one) => {
+    const pressed = one.matches("[type=radio], [type=checkbox]") ? one.closest("label") : one;
+    const { height } = pressed.getBoundingClientRect();
+    return height < least - 0.5 ? [`${told(one)}: ${Math.round(height)} px`] : [];
+  });
+}"""
+)
+
+#: Controls whose own line, or whose ring while they have the focus, is told from what it is drawn on by less than this
+#: ratio. A control that is filled is told by its filling; lines that only part things tell nothing and are not asked.
+FAINT = (
+    "(least) => {"
+    + _COLOURS
+    + _CONTROLS_SHOWN
+    + """
+  const bad = [];
+  const look = (what, one, line, around) => {
+    if (ratio(line, around) < least - 0.01) bad.push(`${what} of ${told(one)}: ${ratio(line, around).toFixed(2)}`);
+  };
+  for (const one of controls) {
+    const style = getComputedStyle(one);
+    const around = ground(one.parentElement);
+    const own = parse(style.backgroundColor);
+    const line = parse(style.borderTopColor);
+    const drawn = parseFloat(style.borderTopWidth) > 0 && style.borderTopStyle !== "none" && line[3] > 0;
+    if (drawn && !(own[3] > 0.99 && ratio(own, around) >= least)) look("line", one, over(line, around), around);
+  }
+  for (const one of controls) {
+    one.focus({ preventScroll: true, focusVisible: true });
+    if (document.activeElement !== one) continue;
+    let ring = one;
+    for (let n = 0; n < 4 && ring && getComputedStyle(ring).outlineStyle === "none"; n += 1) ring = ring.parentElement;
+    const style = ring && getComputedStyle(ring);
+    if (!style || style.outlineStyle === "none") continue;
+    const around = ground(ring.parentElement ?? ring);
+    look("ring", one, over(parse(style.outlineColor), around), around);
+  }
+  return bad;
+}"""
+)
 
 #: Whatever still moves when motion is to be reduced.
 MOVING = """() => [...document.querySelectorAll("*")].flatMap((element) => [null, "::before", "::after"].map((part) => {

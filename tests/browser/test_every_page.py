@@ -18,6 +18,8 @@ NARROW = {"width": 320, "height": 640}
 """1280 px at 400 %."""
 FIRST_PAGE_BYTES, PAGE_BYTES = 60_000, 100_000
 NODES_MAX = 1_500
+ONCE = """() => { const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+  return ids.filter((id, at) => ids.indexOf(id) !== at); }"""
 
 
 def speaking(page: Any) -> list[str]:
@@ -34,6 +36,16 @@ def contrast(page: Any) -> list[str]:
         found += [f"{look}: {text}" for text in page.evaluate(measure.CONTRAST)]
     page.emulate_media(color_scheme="light", forced_colors="none")
     return found
+
+
+def title(page: Any, inbox: int) -> list[str]:
+    """The title counts what needs the owner and nothing else, and the icon in the tab says the same."""
+    told = f"({inbox}) " if inbox else ""
+    icon = page.locator("#favicon").get_attribute("href") or ""
+    fits = page.title().startswith(told) and page.title().endswith(" · relaybay")
+    fits = fits and (bool(inbox) or not page.title().startswith("("))
+    fits = fits and icon.endswith("icon-needs.svg" if inbox else "icon.svg")
+    return [] if fits else [f"{page.title()} ({icon}) with {inbox} in the Inbox"]
 
 
 def keyboard(page: Any) -> list[str]:
@@ -76,9 +88,8 @@ def test_a_page_is_for_everybody(few: Seeded, open_in: Open, path: str) -> None:
     opened = open_in(few.world)
     page = opened.page(few.addresses.of(path))
     faults = {check.__name__: found for check in CHECKS if (found := check(page))}
-    entries = len(few.world.get("/inbox.json").json["entries"])
-    if not (page.title().startswith(f"({entries}) ") and page.title().endswith(" · relaybay")):
-        faults["title"] = [f"{page.title()} with {entries} in the Inbox"]
+    if found := title(page, len(few.world.get("/inbox.json").json["entries"])):
+        faults["title"] = found
     hold_against(path, faults, {*(check.__name__ for check in CHECKS), "title"})
 
 
@@ -86,6 +97,7 @@ def test_a_page_is_for_everybody(few: Seeded, open_in: Open, path: str) -> None:
 def test_a_page_with_nothing_on_it(empty: Seeded, open_in: Open, path: str) -> None:
     page = open_in(empty.world).page(path)
     assert page.locator("h1").count() == 1
+    assert title(page, 0) == []
     page.set_viewport_size(PHONE)
     assert page.evaluate(measure.SIDEWAYS) == []
 
@@ -96,7 +108,9 @@ def test_two_hundred_rows_stay_light(many: Seeded, open_in: Open, path: str) -> 
     answer = page.goto(many.world.url + many.addresses.of(path))
     size, nodes = len(answer.body()), page.evaluate(measure.NODES)
     assert page.locator("h1").count() == 1
+    assert title(page, many.world.get("/inbox.json").json["count"]) == []
     light = size <= (FIRST_PAGE_BYTES if path == "/" else PAGE_BYTES) and nodes <= NODES_MAX
+    assert page.evaluate(ONCE) == [], "an id stands twice"
     hold_against(path, {} if light else {"weight": [f"{size:,} B, {nodes:,} nodes"]}, {"weight"})
 
 

@@ -17,6 +17,7 @@ ROWS = "main .cards > li h3 a, main [data-list] [data-row-main]"
 MIDDLE = "main .cards > li:not(:first-child, :last-child) h3 a"
 HOTKEYS = """() => [...document.querySelectorAll("[data-hotkey]")].map((element) => ({
   keys: element.dataset.hotkey, tag: element.tagName, visible: element.checkVisibility({ visibilityProperty: true }),
+  title: element.title, shown: [...element.querySelectorAll("kbd")].map((one) => one.textContent.replace("Ctrl ", "")).join("|"),
   words: (element.getAttribute("aria-label") || element.textContent || element.placeholder || element.labels?.[0]?.textContent || "").trim() }))"""
 LISTED = """() => [...document.querySelectorAll("[data-run]")].filter((one) => one.checkVisibility()).map((one) => one.dataset.run)"""
 PRINT = """() => {
@@ -96,9 +97,19 @@ def test_the_list_names_no_key_that_is_nowhere(few: Seeded, open_in: Open) -> No
     there: set[str] = set()
     for path in pages():
         page.goto(few.world.url + few.addresses.of(path))
-        there |= {key for one in keys_of(page) for key in alternatives(one["keys"])}
+        # One that nobody sees is no button; and who sees it is to learn its key from it.
+        there |= {key for one in keys_of(page) if one["visible"] for key in alternatives(one["keys"])}
+        hidden = [one for one in keys_of(page) if one["visible"] and not told_by(one)]
+        assert not hidden, f"{path}: controls that do not name their key: {hidden}"
     # Undo is put there with what can be undone: `test_what_was_done_can_be_undone_by_key`.
     assert not [run for run in listed - {"u"} if not alternatives(run) & there]
+
+
+def told_by(control: dict[str, Any]) -> bool:
+    """Whether the control shows its key, or says it to who points at it."""
+    first = control["keys"].split(",")[0] or ","
+    shown = first.removeprefix("Control+").upper() if first.startswith("Control+") else first
+    return shown in control["shown"].split("|") or f"({first})" in control["title"]
 
 
 def test_keys_of_one_letter_can_be_switched_off(few: Seeded, open_in: Open) -> None:
