@@ -14,7 +14,13 @@ _HOOKS = (
     "service_hooks_turns", "service_hooks_text", "service_hooks_rows", "service_hooks_links", "service_hooks_edges",
     "service_asking",
 )  # fmt: skip
-_MAIL = ("service_messages_send", "service_messages_marks", "service_messages_sender", "service_messages_repeats")
+_MAIL = (
+    "service_messages_edges",
+    "service_messages_send",
+    "service_messages_marks",
+    "service_messages_sender",
+    "service_messages_repeats",
+)
 _COMMENTS = ("service_comments", "service_comments_edges")
 
 #: File of `service/` → modules of `tests/unit/`, without what all of them begin with.

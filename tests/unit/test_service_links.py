@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from relaybay.answers import word
 from relaybay.domain import Refusal
-from relaybay.service import links
+from relaybay.service import links, naming
 from relaybay.store import sessions, tasks
 from tests.unit.linking_rig import SECOND, START, Rig
 
@@ -108,6 +109,58 @@ def test_a_name_that_is_a_hook_id_is_taken_away_when_the_id_is_taken_and_not_bef
     assert rig.need(called).title == "h9"
     assert rig.accepted("send", "Alice", "h9")[0].linked.spec_id == "LINK-1"
     assert rig.need(called).title == "session"
+
+
+def test_an_alias_that_is_a_hook_id_is_forgotten_and_the_others_stay(rig) -> None:
+    _, row = rig.accepted("send", "h9", title="Alice")
+    rig.store.write(lambda tx: naming.keep_alias(tx, row, "al", "owner"))
+    rig.accepted("send", "Bob", "h9")
+    left = rig.store.read(lambda tx: [text for _, text, _, _ in sessions.aliases(tx, row.id)])
+    assert (left, rig.need(row).title) == (["al"], "Alice")
+
+
+@pytest.mark.parametrize(("cwd", "title"), [("/srv/h1x", "session"), ("/srv/h1x/", "session"), ("/srv/shop/", "shop")])
+def test_a_folder_that_is_called_as_a_hook_id_titles_no_row(rig, cwd: str, title: str) -> None:
+    rig.row("first", "hook", "exact", "h1x")
+    assert rig.store.read(lambda tx: naming.folder_title(tx, cwd)) == title
+
+
+def test_one_alias_too_many_puts_out_the_oldest_that_nobody_chose(rig) -> None:
+    row = rig.row("Alice")
+    given = [("mine", "owner"), ("old", "client"), *((f"a{n}", "call") for n in range(14))]
+    for name, by in (*given, ("new", "call")):
+        rig.store.write(lambda tx, n=name, b=by: naming.keep_alias(tx, row, n, b))
+    left = rig.store.read(lambda tx: [text for _, text, _, _ in sessions.aliases(tx, row.id)])
+    assert left == ["mine", *(f"a{n}" for n in range(14)), "new"]
+
+
+def test_how_candidates_and_near_names_are_listed(rig) -> None:
+    rows = [rig.row("twin", "desktop", desktop_id="D-7"), rig.row("twin")]
+    refusal = rig.refused("mark", "twin")
+    assert refusal.values["candidates"] == "; ".join(
+        word(answer, **values).text
+        for answer, values in (
+            (
+                "recv.candidate_desktop",
+                {"ref": rows[0].ref, "title": '"twin"', "activity": "unknown", "desktop_id": '"D-7"'},
+            ),
+            ("recv.candidate", {"ref": rows[1].ref, "title": '"twin"', "activity": "unknown"}),
+        )
+    )
+    rig.row("Alice")
+    rig.row("Alicia")
+    near = rig.refused("mark", "alic").values["near"]
+    assert near in [word("recv.near", names=names).text for names in ('"Alicia", "Alice"', '"Alice", "Alicia"')]
+
+
+def test_a_task_of_a_row_that_goes_is_unbound_and_pages_hear_why(rig) -> None:
+    b = rig.row("shop", "hook", "ended_exact", "h1")
+    rig.task_with_comment(b)
+    rig.accepted("other", "Alice", "h1")
+    (key,) = rig.store.read(lambda tx: tx.rows("SELECT task_key FROM task"))
+    assert [json.loads(data) for data in rig.events("task.unbound")] == [
+        {"task": key[0], "session": b.ref, "reason": "row_gone"}
+    ]
 
 
 def test_a_bind_checks_no_name_and_an_unbind_does(rig) -> None:
