@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from relaybay.service import links
 from relaybay.service.presence import Presence
 from relaybay.service.waits import WaitEntry, Waits
 from relaybay.specs import limit
@@ -88,6 +90,23 @@ def test_what_changed_is_due_after_its_seconds_or_when_the_clock_was_set_back(ri
     for passed, due in ((0, False), (seconds - 1, False), (seconds, True), (-1, True)):
         assert rig.relay.presence.due(live.written_us + passed) == [live.row.id] * due, passed
     assert rig.relay.presence.dirty() == [live.row.id]
+
+
+def test_what_memory_is_ahead_of_the_store_counts_until_the_link_is_another(rig) -> None:
+    row = rig.row("shop", "hook", "exact", "h1", activity="idle", last_event_us=START)
+    live = rig.relay.presence.by_hook("h1")
+    rig.relay.presence.change(live, activity="working")
+    assert rig.relay.presence.current(rig.need(row)).activity == "working"
+    assert rig.relay.presence.current(replace(rig.need(row), last_event_us=START + 1)).activity == "idle"
+    rig.store.write(lambda tx: links.take(tx, rig.relay, sessions.need(tx, row.id), "silent", reason="silent"))
+    assert rig.relay.presence.dirty() == []
+    assert rig.relay.presence.current(rig.need(row)).activity == live.activity == "ended"
+
+
+def test_a_row_that_goes_is_found_by_no_id(rig) -> None:
+    row = rig.row("shop", "hook", "exact", "h1")
+    rig.store.write(lambda tx: (sessions.remove(tx, row.id), tx.touch(row.id)))
+    assert rig.relay.presence.by_hook("h1") is None and rig.relay.presence.by_row(row.id) is None
 
 
 # -- waits ---------------------------------------------------------------------------------------------------------
