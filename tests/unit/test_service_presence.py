@@ -90,6 +90,9 @@ def test_what_changed_is_due_after_its_seconds_or_when_the_clock_was_set_back(ri
     for passed, due in ((0, False), (seconds - 1, False), (seconds, True), (-1, True)):
         assert rig.relay.presence.due(live.written_us + passed) == [live.row.id] * due, passed
     assert rig.relay.presence.dirty() == [live.row.id]
+    rig.relay.flush(rig.relay.presence.dirty())
+    assert rig.relay.presence.dirty() == []
+    assert rig.store.read(lambda tx: sessions.need(tx, live.row.id)).activity == "working"
 
 
 def test_what_memory_is_ahead_of_the_store_counts_until_the_link_is_another(rig) -> None:
