@@ -134,3 +134,22 @@ def test_the_client_is_the_one_that_spoke_last_except_of_a_row_that_was_only_gue
     guessed = rig.row("Desk", "desktop", "guessed", "h2", client="other", cwd=CWD)
     rig.hook("PreToolUse", "h2", client="codex")
     assert rig.need(guessed).client == "other"
+
+
+def test_a_prompt_of_no_told_kind_opens_a_turn(rig) -> None:
+    rig.linked()
+    rig.prompt(prompt_id="p-1")
+    before = rig.holder().turn_serial
+    rig.hook("UserPromptSubmit", prompt_kind="", prompt_id="p-2")
+    assert (rig.holder().turn_serial, rig.holder().turn_prompt_id) == (before + 1, "p-2")
+
+
+@pytest.mark.parametrize("ahead", [0, 100 * SECOND])
+def test_the_last_event_is_the_latest_unless_that_lies_ahead_of_the_clock(rig, ahead: int) -> None:
+    row = rig.linked()
+    rig.from_memory = False
+    rig.now += SECOND
+    last = rig.now + SECOND + ahead
+    rig.relay.presence.change(rig.relay.presence.by_hook("h1"), last_event_us=last)
+    rig.late("Notification", ago=3)
+    assert rig.need(row).last_event_us == (rig.now if not ahead else rig.now - 3 * SECOND)

@@ -174,3 +174,20 @@ def test_waits_that_are_over_are_forgotten_after_twice_their_time() -> None:
     assert waits.get(waiting.wait_id) is waiting
     opened(waits, 6, START + kept + 2)
     assert waits.get(waiting.wait_id) is None
+
+
+def test_a_poll_is_told_of_what_moves_its_wait_except_by_its_own_looks() -> None:
+    waits = Waits()
+    told: list[str] = []
+    entry = opened(waits)
+    waits.begin_poll(entry, lambda: told.append(entry.state))
+    facts = {"item_there": True, "poll_open": True, "idle": False, "connection_lives": True}
+    assert waits.take(entry, "look", facts).state == "waiting"
+    assert waits.poll(entry, START).state == "waiting"
+    assert told == [], "nothing moved"
+    assert waits.take(entry, "look", {**facts, "idle": True}).state == "fired"
+    assert told == [], "who looks knows it"
+    other = opened(waits, 2)
+    waits.begin_poll(other, lambda: told.append(other.state))
+    waits.end(2)
+    assert told == ["ended"]
