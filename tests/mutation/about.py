@@ -85,7 +85,7 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "turns": _HOOKS,
     "views_search": ("service_search", "service_argument_names"),
     "waits": ("service_wake", "service_presence"),
-    "wake": ("service_wake",),
+    "wake": ("service_wake", "service_hooks_edges"),
     "writes": ("service_comments", "service_messages_repeats"),
 }
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from relaybay.domain import ClientProcess
-from relaybay.service import context_proof
+from relaybay.service import context_proof, wake
+from relaybay.specs import limit
+from relaybay.store import sessions
 from tests.unit.context_rig import ContextRig
-from tests.unit.hook_events_rig import CWD
+from tests.unit.hook_events_rig import CWD, HookRig
 from tests.unit.linking_rig import SECOND
 
 
@@ -153,3 +155,42 @@ def test_the_last_event_is_the_latest_unless_that_lies_ahead_of_the_clock(rig, a
     rig.relay.presence.change(rig.relay.presence.by_hook("h1"), last_event_us=last)
     rig.late("Notification", ago=3)
     assert rig.need(row).last_event_us == (rig.now if not ahead else rig.now - 3 * SECOND)
+
+
+# -- waits ---------------------------------------------------------------------------------------------------------
+
+GRACE = limit("stop_event_grace_seconds") * SECOND
+
+
+@pytest.mark.parametrize("columns", [{"hook_id": "h9"}, {"link_state": "ended_exact"}, None], ids=["id", "link", "row"])
+def test_a_wait_whose_row_is_no_longer_its_own_ends_with_its_next_look(rig, columns) -> None:
+    row = rig.linked()
+    rig.send(row)
+    entry = rig.wait()
+
+    def change(tx) -> None:
+        if columns is None:
+            sessions.remove(tx, row.id)
+        else:
+            sessions.change(tx, row.id, **columns)
+
+    rig.store.write(change)
+    found = rig.store.write(lambda tx: wake.look(tx, rig.relay, entry, connection_lives=True))
+    assert (found.outcome, found.done, entry.state) == ("ended", None, "ended")
+
+
+def test_a_stop_that_came_with_the_wait_keeps_it_waiting_and_an_earlier_one_does_not(rig) -> None:
+    row = rig.linked()
+    rig.prompt()
+    entry = rig.wait()
+    live = rig.relay.presence.by_row(row.id)
+    rig.now = entry.opened_us
+    assert HookRig.look(rig, entry).again_us == entry.opened_us + GRACE
+    rig.now = entry.opened_us + GRACE
+    assert HookRig.look(rig, entry).again_us == 0, "nothing is there to wait for"
+    rig.send(row)
+    rig.now = entry.opened_us + GRACE
+    live.stopped_us = entry.opened_us - GRACE
+    assert HookRig.look(rig, entry).outcome == "waiting"
+    live.stopped_us -= 1
+    assert HookRig.look(rig, entry).outcome == "fired"
