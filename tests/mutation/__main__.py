@@ -56,13 +56,15 @@ def wanted(only: Sequence[str]) -> list[Mutant]:
 
 
 def survivors_of(file: Path, chosen: Sequence[Mutant]) -> list[Mutant]:
-    """Those of `chosen` that survived in an earlier run; found by words, so lines may have moved since."""
-    left = {
+    """Those of `chosen` that survived in an earlier run, and those that it did not have; found by words, so lines may have
+    moved since.
+    """
+    caught = {
         (one["file"], one["where"], one["text"], one["words"], one["nth"])
         for one in json.loads(file.read_text(encoding="utf-8"))["all"]
-        if one["how"] in NOT_CAUGHT
+        if one["how"] not in NOT_CAUGHT
     }
-    return [mutant for mutant in chosen if mutant.key in left]
+    return [mutant for mutant in chosen if mutant.key not in caught]
 
 
 def run(
@@ -143,9 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--survivors-of", type=Path, metavar="FILE", help="only those that survived by an earlier --json"
-    )
+    parser.add_argument("--survivors-of", type=Path, metavar="FILE", help="only those not caught by an earlier --json")
     parser.add_argument("--without", action="append", default=[], metavar="FILE", help="leave a file of tests out")
     parser.add_argument("--even-if-red", action="store_true", help="go on without the tests that fail without a change")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every verdict to FILE")

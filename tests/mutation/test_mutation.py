@@ -13,7 +13,7 @@ import pytest
 from relaybay.machines.delivery import Delivery
 from tests.explore.plants import planted
 from tests.mutation import about, argued, children, mutants, put_in
-from tests.mutation.__main__ import Result, told
+from tests.mutation.__main__ import Result, as_json, survivors_of, told
 from tests.mutation.edits import Edit, Mutant
 from tests.mutation.imports import reaches_the_core
 from tests.mutation.operators import MARK
@@ -188,6 +188,13 @@ def test_survivors_need_an_argument_and_arguments_a_survivor() -> None:
     assert unargued == [found[3]]
     assert [line.partition(":")[0] for line in stale] == ["caught now by failed", "no mutant any more"]
     assert argued.compared(found, [gone], whole=False)[1] == [], "a part of the files says nothing of the others"
+
+
+def test_a_later_run_takes_up_what_an_earlier_one_did_not_catch_or_did_not_have(tmp_path: Path) -> None:
+    found = verdicts("failed", "survived", "timed out", "no test")
+    (tmp_path / "earlier.json").write_text(as_json(Result(found)), encoding="utf-8")
+    chosen = [one for one, _ in verdicts(*["failed"] * 5)]
+    assert survivors_of(tmp_path / "earlier.json", chosen) == [chosen[at] for at in (1, 3, 4)]
 
 
 def test_an_entry_without_a_reason_or_twice_is_an_error(tmp_path: Path) -> None:
