@@ -18,7 +18,7 @@ from relaybay.rules.text import name_line
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import unknown
-from relaybay.service.views import open_mail, session_short
+from relaybay.service.views import ALL_MAX, open_mail, session_short
 from relaybay.store import board as counted
 from relaybay.store import events, sessions, tasks
 from relaybay.store.sessions import SessionRow
@@ -29,8 +29,13 @@ _HOUR_US = 3_600 * 1_000_000
 #: Window → how far back it reaches, in µs; 0 for everything.
 WINDOWS = {"1h": _HOUR_US, "24h": 24 * _HOUR_US, "7d": 7 * 24 * _HOUR_US, "all": 0}
 FORMS = ("graph", "matrix")
-#: Sessions that the picture has room for; those seen last. The table has all.
-NODES_MAX = 96
+#: Sessions that the picture has room for; those seen last.
+NODES_MAX = 60
+#: Edges that picture and table show, what waits longest first; the table shows more when all are asked for.
+CURVES_MAX = 120
+EDGES = 30
+#: Sessions that the matrix has room for: the ends of the edges that stand first in the table.
+MATRIX_MAX = 20
 TASKS_MAX = 100
 _BOW = {"message": 0.1, "client": 0.24}
 
@@ -62,8 +67,12 @@ class Edge:
         return (oldest, -self.counts["sent"], *ends, self.kind)
 
 
-def map_page(tx: Tx, relay: Relay, *, window: str = "24h", task: str = "", form: str = "graph") -> Outcome:
-    """The Map: sessions and edges, of one task or of everything, drawn as a graph or set out as a matrix (`form`)."""
+def map_page(
+    tx: Tx, relay: Relay, *, window: str = "24h", task: str = "", form: str = "graph", all_of: str = ""
+) -> Outcome:
+    """The Map: sessions and edges, of one task or of everything, drawn as a graph or set out as a matrix (`form`). The
+    table has the first edges; more of them when `all_of` says `edges`.
+    """
     for name, given, known in (("window", window, tuple(WINDOWS)), ("view", form, FORMS)):
         if given not in known:
             why = word("argument.enum", allowed=", ".join(known)).text
@@ -76,6 +85,8 @@ def map_page(tx: Tx, relay: Relay, *, window: str = "24h", task: str = "", form:
     people = _People(tx, relay, rows)
     shown, left_out = people.choose(edges, about)
     nodes = [people.node(row) for row in shown]
+    whole = all_of == "edges"
+    listed = edges[: ALL_MAX if whole else EDGES]
     data = {
         "window": window,
         "view": form,
@@ -85,12 +96,16 @@ def map_page(tx: Tx, relay: Relay, *, window: str = "24h", task: str = "", form:
         "sessions": len(rows),
         "nodes": nodes,
         "left_out": left_out,
-        "edges": [people.edge(edge) for edge in edges],
+        "edges": [people.edge(edge) for edge in listed],
+        "edges_left_out": len(edges) - len(listed),
+        "all_of": "edges" if whole else "",
         "sent": sum(edge.counts["sent"] for edge in edges if edge.kind == "message"),
         "by_client": sum(edge.counts["sent"] for edge in edges if edge.kind == "client"),
         "waiting": sum(edge.waiting for edge in edges),
     }
-    data |= {"drawing": people.drawing(shown, edges)} if form == "graph" else {"matrix": people.matrix(edges)}
+    data |= (
+        {"drawing": people.drawing(shown, edges[:CURVES_MAX])} if form == "graph" else {"matrix": people.matrix(edges)}
+    )
     return Outcome(data=data)
 
 
@@ -194,9 +209,9 @@ class _People:
         return {"ref": row.ref, "x": seat.x, "y": seat.y, "label": label}
 
     def matrix(self, edges: list[Edge]) -> dict[str, Any]:
-        """Who → whom: everybody who wrote or was written to, in one order for rows and columns."""
-        parties = {end for edge in edges for end in (edge.sender, edge.recipient)}
-        order = sorted(parties, key=lambda end: (end.key is None, end.key or 0, end.title))
+        """Who → whom: those who wrote or were written to, in one order for rows and columns."""
+        parties = list(dict.fromkeys(end for edge in edges for end in (edge.sender, edge.recipient)))
+        order = sorted(parties[:MATRIX_MAX], key=lambda end: (end.key is None, end.key or 0, end.title))
         cells: dict[tuple[Party, Party], dict[str, int]] = {}
         for edge in edges:
             cell = cells.setdefault((edge.sender, edge.recipient), {"sent": 0, "waiting": 0, "by_client": 0})
@@ -207,7 +222,7 @@ class _People:
             {"from": self._party(sender), "cells": [cells.get((sender, recipient)) for recipient in order]}
             for sender in order
         ]
-        return {"heads": heads, "rows": rows}
+        return {"heads": heads, "rows": rows, "left_out": max(len(parties) - MATRIX_MAX, 0)}
 
 
 def _curves(plan: Layout, edges: Iterable[Edge]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from relaybay.store import project_counts
 from relaybay.store.transaction import Tx
 
 #: Projects that the page lists until all are asked for.
-LISTED_MAX = 100
+LISTED_MAX = 60
 
 
 def project_list(tx: Tx, _relay: Relay, *, all_of: str = "") -> Outcome:

@@ -17,10 +17,11 @@ from relaybay.store.comments import CommentRow
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
-#: Comments that one page shows, the newest; older ones are counted.
+#: Comments that a page shows at first, the newest; and when all are asked for.
+RECENT_COMMENTS = 20
 PAGE_COMMENTS = 200
 PAGE_MESSAGES = 20
-TIMELINE_MAX = 80
+TIMELINE_MAX = 40
 #: Sessions that are offered for binding; others go by their name.
 PICKER_MAX = 100
 _LIVE = ("exact", "guessed")
@@ -28,8 +29,11 @@ _LIVE = ("exact", "guessed")
 _HISTORY_EVENTS_MAX = 1_000
 
 
-def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "", file: str = "") -> Outcome:
-    """One task with everything its page shows. Comments stand oldest first.
+def task_page(
+    tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "", file: str = "", all_of: str = ""
+) -> Outcome:
+    """One task with everything its page shows. Comments stand oldest first; the older ones when `all_of` says
+    `comments`.
 
     `reply` is the comment that the owner is about to answer, `step` and `file` the number of what they comment on; what
     is not there is left out.
@@ -39,6 +43,8 @@ def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "
         return unknown(task)
     why = pending(tx, relay, found.session_id)
     rows = comments.of_task(tx, found.id)
+    whole = all_of == "comments"
+    shown = rows[-(PAGE_COMMENTS if whole else RECENT_COMMENTS) :]
     there = [files.view(row) for row in attachments.of_task(tx, found.id)]
     about = events.about(tx, "task", found.task_key, _HISTORY_EVENTS_MAX)
     handed, added = _hand_overs(about), _added_by(about)
@@ -54,9 +60,10 @@ def task_page(tx: Tx, relay: Relay, *, task: str, reply: str = "", step: str = "
             "reach": {"reason_code": why.reason_code, "text": why.reason},
             "comments": [
                 {**comment_view(relay, row, why), **_more(tx, row), "hand_overs": handed.get(row.cid, [])}
-                for row in rows[-PAGE_COMMENTS:]
+                for row in shown
             ],
-            "comments_left_out": max(len(rows) - PAGE_COMMENTS, 0),
+            "comments_left_out": len(rows) - len(shown),
+            "all_of": "comments" if whole else "",
             "unanswered": sum(row.state == "unanswered" for row in rows),
             "messages": [
                 message(tx, relay, mail) for mail in messages.listed(tx, "m.task_id = ?", [found.id], PAGE_MESSAGES)

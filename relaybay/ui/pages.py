@@ -151,7 +151,7 @@ class Pages:
 
     async def projects(self, request: Request, *, notice: Notice | None = None) -> HTTPResponse:
         """`/projects`."""
-        all_of = request.args.get("all_of", "")
+        all_of = "projects" if wants_json(request) else request.args.get("all_of", "")
         view, address = views_project_list.project_list, url("projects", all_of=all_of)
         return await self.desk.show(request, _PROJECTS, view, address, "Projects", notice=notice, all_of=all_of)
 
@@ -164,5 +164,6 @@ class Pages:
         if notice is not None and notice.at == "comment":
             kept = notice.kept
             about = {"reply": kept["in_reply_to"], "step": kept["step"], "file": kept["attachment"]}
+        about["all_of"] = "comments" if wants_json(request) else request.args.get("all_of", "")
         view, address = views_tasks.task_page, url("task", key=key, **about)
         return await self.desk.show(request, _TASK, view, address, key, notice=notice, task=key, **about)

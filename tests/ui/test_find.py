@@ -257,7 +257,7 @@ def test_what_is_found_is_shown_with_marks_and_leads_there(board: Board) -> None
         "Mend the <i>cart</i>" in found[f"hit-{key}"] and "basket & the cart lose <b>items</b>" in found[f"hit-{key}"]
     )
     assert "comment of you" in found[f"hit-{cid}"] and "comment of shop-web" in found[f"hit-{reply}"]
-    assert f"/tasks/{key}#{cid}" in [e["href"] for e in page.all("a")]
+    assert f"/tasks/{key}?all_of=comments#{cid}" in [e["href"] for e in page.all("a")]
     json = board.get(at("/search.json", "cart")).json
     assert (json["count"], json["texts"], json["query"]) == (3, 4, "cart")
     hit = next(one for one in json["found"] if one.get("comment_id") == reply)

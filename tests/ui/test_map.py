@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from relaybay.service import projects
+from relaybay.service import projects, views_map
 from relaybay.service.views_map import NODES_MAX, WINDOWS
-from tests.ui.board_rig import OWNER, SECOND, Board
+from tests.ui.board_rig import OWNER, SECOND, Board, Document
 
 HOUR = 3_600 * SECOND
 SVG = re.compile(r"<svg class=\"map.*?</svg>", re.DOTALL)
@@ -226,6 +226,38 @@ def test_more_than_the_picture_holds_are_counted(board: Board) -> None:
     assert (len(found["nodes"]), found["left_out"]) == (NODES_MAX, 2)
     assert [node["ref"] for node in found["nodes"]] == [f"S-{n}" for n in range(3, NODES_MAX + 3)]
     assert "2 more sessions have no room" in board.page("/map").by_id("map_graph").text
+
+
+def test_many_edges_are_cut_and_a_link_shows_more(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views_map, "EDGES", 3)
+    monkeypatch.setattr(views_map, "CURVES_MAX", 4)
+    monkeypatch.setattr(views_map, "MATRIX_MAX", 3)
+    rows = [board.session(f"s{n}") for n in range(6)]
+    for n in range(5):
+        board.now += SECOND
+        board.send(rows[n], rows[n + 1].ref, "x")
+
+    def table(page: Document) -> list[str]:
+        return [e["id"] for e in page.all("tr") if e.attributes.get("id", "").startswith("edge-")]
+
+    page = board.page("/map?window=7d")
+    assert table(page) == ["edge-S-1-S-2", "edge-S-2-S-3", "edge-S-3-S-4"], "what waits longest stands first"
+    assert page.by_id("map-table").text == "Who wrote to whom 5"
+    assert len(page.all("path", class_="map-edge map-waits")) == 4 + 1, "with that of the legend"
+    more = {e.text: e["href"] for e in page.all("a")}
+    assert more["2 more"] == "/map?window=7d&all_of=edges#map-table"
+    whole = board.page("/map?window=7d&all_of=edges")
+    assert len(table(whole)) == 5 and whole.one("body")["data-page"] == "/map?all_of=edges&window=7d"
+    assert {e.text: e["href"] for e in whole.all("a")}["Show fewer"] == "/map?window=7d#map-table"
+    assert "no room" not in whole.by_id("map_graph").text
+    matrix = board.page("/map?view=matrix").by_id("map_graph").text
+    assert "3 more sessions have no room in the matrix" in matrix
+    found = board.get("/map.json?view=matrix").json
+    assert [head["ref"] for head in found["matrix"]["heads"]] == ["S-1", "S-2", "S-3"]
+    assert (len(found["edges"]), found["edges_left_out"], found["matrix"]["left_out"]) == (5, 0, 3)
+    monkeypatch.setattr(views_map, "ALL_MAX", 4)
+    assert board.get("/map.json").json["edges_left_out"] == 1
+    assert "1 more. A task or a shorter window" in board.page("/map?all_of=edges").by_id("map_graph").text
 
 
 def test_empty_pages_say_what_was_checked_and_what_to_do(board: Board) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from relaybay.service import comments, tasks
-from relaybay.service.views_tasks import PAGE_COMMENTS, PICKER_MAX
+from relaybay.service.views_tasks import PAGE_COMMENTS, PICKER_MAX, RECENT_COMMENTS
 from relaybay.specs import limit
 from relaybay.store import comments as stored
 from relaybay.ui.files import disposition
@@ -219,9 +219,37 @@ def test_two_hundred_of_everything_stay_usable(board: Board) -> None:
     for number in range(60):
         step(board, key, f"step {number}")
     page = board.page(f"/tasks/{key}")
-    assert len(page.all("article")) == PAGE_COMMENTS
-    assert "3 older comments are not shown" in page.by_id("comments").text
-    assert len(page.raw.encode()) < 420_000
+    assert len(page.all("article")) == RECENT_COMMENTS
+    assert len(page.raw.encode()) < 100_000 and len(page.elements) < 1_500
+    more = next(e for e in page.all("a") if "older comments" in e.text)
+    assert more.text == f"{PAGE_COMMENTS + 3 - RECENT_COMMENTS} older comments"
+    whole = board.page(more["href"])
+    assert (
+        len(whole.all("article")) == PAGE_COMMENTS and whole.one("body")["data-page"] == more["href"].partition("#")[0]
+    )
+    assert "3 older comments are not shown" in whole.by_id("comments").text
+    fewer = next(e for e in whole.all("a") if e.text == "Show the newest comments only")
+    assert fewer["href"] == f"/tasks/{key}#comments"
+    twin = board.get(f"/tasks/{key}.json").json
+    assert (len(twin["comments"]), twin["comments_left_out"]) == (PAGE_COMMENTS, 3)
+
+
+def test_what_an_old_comment_is_answered_by_leads_to_it(board: Board) -> None:
+    web = board.session("shop-web")
+    key = board.task(bound=web)
+    first = board.owner_comment(key, "the very first")
+    board.now += 10 * SECOND
+    board.hand_over(web)
+    for number in range(RECENT_COMMENTS - 1):
+        board.owner_comment(key, f"comment {number}")
+    board.reply(web, key, "Which one?", first)
+    page = board.page(f"/tasks/{key}")
+    assert first not in [e["id"] for e in page.all("article")]
+    links = {e.text: e["href"] for e in page.all("a")}
+    assert links["1 older comment"] == f"/tasks/{key}?all_of=comments#comments"
+    assert links["what it answers"] == f"/tasks/{key}?all_of=comments#{first}"
+    whole = {e.text: e["href"] for e in board.page(f"/tasks/{key}?all_of=comments").all("a")}
+    assert whole["what it answers"] == f"#{first}"
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><svg onload=alert(1)>', "{{ 7 * 7 }}", "\u202eevil"])
