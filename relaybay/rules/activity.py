@@ -41,7 +41,7 @@ class ActivityFacts:
     before: Activity
 
 
-def event_of(name: str, source: str = "", *, blocked: bool = False) -> ActivityEvent:
+def event_of(name: str, source: str, *, blocked: bool) -> ActivityEvent:
     """The table's word for a hook event: its name, SessionStart's `source`, and whether a Stop was blocked."""
     if name == "SessionStart":
         return "start_compact" if source == "compact" else "start"

@@ -21,7 +21,7 @@ Event = Literal["start", "start_clear", "start_fork", "end", "other"]
 _SECOND_US = 1_000_000
 
 
-def event_of(name: str, source: str = "") -> Event:
+def event_of(name: str, source: str) -> Event:
     """The table's word for a hook event: its name and SessionStart's `source`."""
     if name == "SessionEnd":
         return "end"

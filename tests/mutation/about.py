@@ -88,16 +88,26 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "wake": ("service_wake", "service_hooks_edges"),
     "writes": ("service_comments", "service_messages_repeats"),
 }
+#: The same for `rules/`, where a module's own tests are few and quick; these are of the service that asks it.
+_ABOUT_RULES: dict[str, tuple[str, ...]] = {
+    "activity": _HOOKS,
+    "export": ("export", "service_export"),
+    "handles": _LINKS,
+    "hook_link": _HOOKS,
+    "linking": (*_LINKS, "rules_edges"),
+    "names": (*_LINKS, "rules_edges"),
+}
+_FOLDERS = {"relaybay/service": _ABOUT, "relaybay/rules": _ABOUT_RULES}
 
 
 def modules(file: str) -> frozenset[str]:
     """The modules of tests about a file, from the root."""
     folder, _, name = file.rpartition("/")
-    stems = _ABOUT.get(name.removesuffix(".py"), ()) if folder == "relaybay/service" else ()
+    stems = _FOLDERS.get(folder, {}).get(name.removesuffix(".py"), ())
     return frozenset(f"{_UNIT}{stem}.py" for stem in stems)
 
 
 def unknown() -> list[str]:
     """What is listed and is not there."""
-    files = [f"relaybay/service/{name}.py" for name in _ABOUT]
+    files = [f"{folder}/{name}.py" for folder, known in _FOLDERS.items() for name in known]
     return [path for path in (*files, *sorted({m for f in files for m in modules(f)})) if not (ROOT / path).is_file()]

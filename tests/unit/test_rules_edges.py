@@ -120,6 +120,7 @@ def test_a_query_has_as_many_terms_as_its_bound_and_orders_by_what_there_is() ->
 def test_of_several_rows_with_one_name_it_counts_whether_one_is_occupied() -> None:
     free, also = linking.RowView(1, "agent", "none"), linking.RowView(2, "agent", "guessed")
     taken = linking.RowView(3, "agent", "exact")
+    assert not taken.unnamed
     for rows, session in (([free, also], "several"), ([free, taken], "several_occupied"), ([taken], "one")):
         found = linking.stand(rows, None, proven=False, witnessed=False)
         assert (found.session, found.occupied) == (session, taken in rows)

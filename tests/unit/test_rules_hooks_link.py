@@ -55,8 +55,8 @@ def test_event_words() -> None:
     assert event_of("SessionStart", "clear") == "start_clear"
     assert event_of("SessionStart", "fork") == "start_fork"
     assert {event_of("SessionStart", s) for s in ("startup", "resume", "compact", "")} == {"start"}
-    assert event_of("SessionEnd") == "end"
-    assert event_of("Notification") == event_of("Stop") == "other"
+    assert event_of("SessionEnd", "") == "end"
+    assert event_of("Notification", "") == event_of("Stop", "") == "other"
 
 
 @pytest.mark.spec("HL-11")

@@ -19,14 +19,16 @@ ROW = activity.ActivityFacts(
 
 @pytest.mark.spec("ACT-1", "ACT-2", "ACT-3", "ACT-8")
 def test_events_have_the_words_of_act() -> None:
-    assert activity.event_of("SessionStart", "resume") == "start"
-    assert activity.event_of("SessionStart", "compact") == "start_compact"
-    assert activity.event_of("Stop") == "stop_allowed"
-    assert activity.event_of("Stop", blocked=True) == "stop_blocked"
-    assert activity.event_of("StopFailure") == "stop_failure"
-    assert {activity.event_of(n) for n in ("PreCompact", "Notification", "NotYetInvented")} == {"other"}
+    assert activity.event_of("SessionStart", "resume", blocked=False) == "start"
+    assert activity.event_of("SessionStart", "compact", blocked=False) == "start_compact"
+    assert activity.event_of("Stop", "", blocked=False) == "stop_allowed"
+    assert activity.event_of("Stop", "", blocked=True) == "stop_blocked"
+    assert activity.event_of("StopFailure", "", blocked=False) == "stop_failure"
+    assert {activity.event_of(n, "", blocked=False) for n in ("PreCompact", "Notification", "NotYetInvented")} == {
+        "other"
+    }
     tools = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch")
-    assert {activity.event_of(n) for n in tools} == {"tool"} == {answer.event_of(n) for n in tools}
+    assert {activity.event_of(n, "", blocked=False) for n in tools} == {"tool"} == {answer.event_of(n) for n in tools}
     assert answer.event_of("SubagentStop") == answer.event_of("SessionEnd") == "other"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from relaybay.answers import word
 from relaybay.domain import Refusal
+from relaybay.rules.handles import generated
 from relaybay.service import links, naming
 from relaybay.store import sessions, tasks
 from tests.unit.linking_rig import SECOND, START, Rig
@@ -132,6 +133,16 @@ def test_one_alias_too_many_puts_out_the_oldest_that_nobody_chose(rig) -> None:
         rig.store.write(lambda tx, n=name, b=by: naming.keep_alias(tx, row, n, b))
     left = rig.store.read(lambda tx: [text for _, text, _, _ in sessions.aliases(tx, row.id)])
     assert left == ["mine", *(f"a{n}" for n in range(14)), "new"]
+
+
+@pytest.mark.parametrize("taken", [31, 32])
+def test_a_row_goes_without_a_name_when_all_that_it_could_have_are_taken(rig, taken: int) -> None:
+    row = rig.row("shop", "hook", "guessed", "h1")
+    for attempt in range(taken):
+        rig.row(f"r{attempt}", "hook", "exact", f"x{attempt}", name=generated(row.id, attempt))
+    _, linked = rig.accepted("mark", witnessed="h1")
+    assert linked.link_state == "exact"
+    assert linked.name == (generated(row.id, 31) if taken == 31 else None)
 
 
 def test_how_candidates_and_near_names_are_listed(rig) -> None:
