@@ -82,7 +82,7 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "sweep": ("service_sweep", "service_tasks_edges"),
     "tasks": ("service_tasks", "service_tasks_edges", "service_argument_names"),
     "threads": ("service_threads",),
-    "turns": _HOOKS,
+    "turns": (*_HOOKS, "rules_edges"),
     "views_search": ("service_search", "service_argument_names"),
     "waits": ("service_wake", "service_presence"),
     "wake": ("service_wake", "service_hooks_edges"),
@@ -90,7 +90,8 @@ _ABOUT: dict[str, tuple[str, ...]] = {
 }
 #: The same for `rules/`, where a module's own tests are few and quick; these are of the service that asks it.
 _ABOUT_RULES: dict[str, tuple[str, ...]] = {
-    "activity": _HOOKS,
+    "activity": (*_HOOKS, "rules_edges"),
+    "context": ("service_context", "service_context_edges"),
     "export": ("export", "service_export"),
     "handles": _LINKS,
     "hook_link": _HOOKS,

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from relaybay.rules import body, comments, linking, map_layout, names, proof, query, rates, recipient, stop, text
+from relaybay.domain import HookEvent
+from relaybay.rules import (
+    activity,
+    body,
+    comments,
+    linking,
+    map_layout,
+    names,
+    proof,
+    query,
+    rates,
+    recipient,
+    stop,
+    text,
+)
+from relaybay.service import turns
 
 SECOND = 1_000_000
 
@@ -149,3 +166,44 @@ def test_a_query_is_printed_as_one_would_type_it(subject, given: str, printed: s
 def test_an_edge_between_two_sessions_in_one_place_is_still_drawn() -> None:
     seat = map_layout.Seat(100.0, 50.0, 0.0, 100.0, 50.0, "start", 0.0)
     assert map_layout.curve(seat, seat, (200.0, 100.0), 0.2) == "M100.0 50.0Q100.0 50.0 100.0 50.0"
+
+
+@pytest.mark.parametrize(
+    ("event", "before", "spec_id", "outcome"),
+    [
+        ("start", "ended", "ACT-1", "idle"),
+        ("prompt", "idle", "ACT-2", "working"),
+        ("tool", "unknown", "ACT-2", "working"),
+        ("stop_allowed", "working", "ACT-3", "idle"),
+        ("stop_not_written", "working", "ACT-3", "idle"),
+        ("stop_failure", "working", "ACT-3", "idle"),
+        ("stop_blocked", "idle", "ACT-4", "working"),
+        ("end", "working", "ACT-5", "ended"),
+        ("broken_off", "working", "ACT-7", "idle"),
+        ("start_compact", "working", "ACT-8", "unchanged"),
+        ("other", "ended", "ACT-8", "idle"),
+        ("other", "unknown", "ACT-8", "idle"),
+        ("other", "working", "ACT-8", "unchanged"),
+    ],
+)
+def test_what_an_event_makes_of_an_activity(event, before, spec_id: str, outcome: str) -> None:
+    plain = {"subagent": False, "older": False, "replayed": False, "unseen": False, "folder_guess": False}
+    verdict = activity.judge(activity.ActivityFacts(event=event, before=before, **plain))
+    assert (verdict.spec_id, verdict.outcome) == (spec_id, outcome)
+
+
+def test_an_event_is_older_than_a_later_one_that_is_not_ahead_of_the_clock() -> None:
+    event = HookEvent(hook_id="h", name="Stop", at_us=100)
+    for last, now, late in ((99, 200, False), (100, 200, False), (101, 200, True), (101, 101, True), (101, 100, False)):
+        assert turns.older(last, event, now) is late, (last, now)
+
+
+@pytest.mark.parametrize("more", [{"replayed": True}, {"agent_id": "a1"}])
+@pytest.mark.parametrize("name", ["UserPromptSubmit", "Stop"])
+def test_a_replayed_or_a_subagents_event_leaves_the_turn_as_it_is(name: str, more: dict) -> None:
+    subject = SimpleNamespace(turn_state="one", turn_prompt_id="p", turn_serial=7, link_state="exact", kind="hook")
+    event = HookEvent(hook_id="h", name=name, at_us=1, prompt_id="q", prompt_kind="local", **more)
+    columns, block, _ = turns.turn(subject, event, eligible=True)
+    assert (columns, block) == ({"turn_state": "one"}, False)
+    seen = HookEvent(hook_id="h", name=name, at_us=1, prompt_id="q", prompt_kind="local")
+    assert turns.turn(subject, seen, eligible=True)[0]["turn_state"] != "one"
