@@ -188,10 +188,14 @@ def _in_statement(node: ast.stmt, around: _Around) -> _Around:
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module binds: of a function its own, since its defaults belong to the module."""
+    if isinstance(node, Function):
+        yield node.name
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     for target in targets:
-        if isinstance(target, ast.Name):
-            yield target.id
+        for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+            if isinstance(each, ast.Name):
+                yield each.id
 
 
 def _says_nothing(node: ast.AST, place: Place) -> bool:

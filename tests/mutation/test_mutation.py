@@ -82,6 +82,15 @@ def test_what_is_changed_of_a_machine() -> None:
         assert change in found, (change, found)
 
 
+def test_what_a_changed_statement_binds() -> None:
+    source = "A, B = f(1), g(2)\nC: int = 3\ndef d(e: int = 4) -> int:\n    return 5\n"
+    finder = mutants._Finder("relaybay/rules/x.py", ast.parse(source), source.splitlines())
+    finder.children(finder.tree, mutants._Around())
+    assert {one.words[0]: one.names for one in finder.found} == {
+        "1": ("A", "B"), "2": ("A", "B"), "3": ("C",), "4": ("d",), "5": ("d",),
+    }  # fmt: skip
+
+
 def test_every_file_is_looked_at_and_no_two_mutants_have_one_name() -> None:
     all_ = [mutant for file in mutants.files() for mutant in mutants.of_file(file)]
     assert len({mutant.key for mutant in all_}) == len(all_)
