@@ -28,9 +28,11 @@ from relaybay.store.tasks import TaskRow
 from relaybay.store.transaction import Tx
 
 #: Cards that one column shows until all of it are asked for; the column's head counts all of them.
-COLUMN_CARDS = 12
+COLUMN_CARDS = 10
 #: Rows of a column, a group or a table that a page lists at most when all are asked for.
 ALL_MAX = 200
+#: Projects that the board can be narrowed to by a link: those with most that is open, and the one that is chosen.
+PROJECTS_MAX = 12
 #: Columns in their order; dropped tasks are counted, not shown.
 COLUMNS = STATUSES[:-1]
 
@@ -91,6 +93,8 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
                 "expanded": status in whole and count > COLUMN_CARDS,
             }
         )
+    known = projects_list(tx).data["projects"]
+    offered = _offered(known, project)
     rows = [relay.presence.current(row) for row in sessions.every(tx)]
     mail = counted.mail_by_session(tx)
     undelivered = sum(states.get("sent", 0) for states in mail.values())
@@ -101,7 +105,8 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
             "views": saved_views.listed(tx, relay, "board"),
             "move": move,
             "all_of": ",".join(whole),
-            "projects": projects_list(tx).data["projects"],
+            "projects": offered,
+            "projects_left_out": len(known) - len(offered),
             "columns": columns,
             "dropped": totals.get("dropped", 0),
             "sessions": {
@@ -112,6 +117,12 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
             "undelivered": undelivered,
         }
     )
+
+
+def _offered(known: list[dict[str, Any]], chosen: str) -> list[dict[str, Any]]:
+    busiest = sorted(known, key=lambda one: (one["slug"] != chosen, -one["open_tasks"]))[:PROJECTS_MAX]
+    slugs = {one["slug"] for one in busiest}
+    return [one for one in known if one["slug"] in slugs]
 
 
 def asked_whole(all_of: str, known: Sequence[str]) -> list[str]:

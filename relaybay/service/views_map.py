@@ -35,7 +35,7 @@ NODES_MAX = 60
 CURVES_MAX = 120
 EDGES = 30
 #: Sessions that the matrix has room for: the ends of the edges that stand first in the table.
-MATRIX_MAX = 20
+MATRIX_MAX = 12
 TASKS_MAX = 100
 _BOW = {"message": 0.1, "client": 0.24}
 

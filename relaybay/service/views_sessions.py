@@ -29,7 +29,7 @@ GROUP_ROOM = 5
 ENDED_MAX = 10
 CONVERSATIONS_MAX = 40
 RECENT_MESSAGES_MAX = 10
-TIMELINE_MAX = 60
+TIMELINE_MAX = 40
 GROUPS = ("needs_you", "working", "idle", "unknown", "ended")
 
 

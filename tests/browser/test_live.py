@@ -183,3 +183,16 @@ def test_rows_do_not_move_under_the_pointer(own: Seeded, open_in: Open) -> None:
     assert "new" in new.inner_text()
     new.click()
     page.get_by_text("Burst 19").wait_for()
+
+
+def test_when_a_row_goes_the_focus_goes_to_its_neighbour(own: Seeded, open_in: Open) -> None:
+    keys = [own.world.task(f"Neighbour {n}", status="todo") for n in range(3)]
+    page = open_in(own.world).page("/")
+    page.locator(f"#card-{keys[1]} h3 a").focus()
+    status = tasks.Change(status="dropped")
+    own.world.write(lambda tx: tasks.task_update(tx, own.world.relay, OWNER, task=keys[1], change=status))
+    page.wait_for_function("(key) => !document.getElementById(`card-${key}`)", arg=keys[1])
+    # Newest first: the one that stood below it was made before it.
+    page.wait_for_function(
+        "(key) => document.getElementById(`card-${key}`).contains(document.activeElement)", arg=keys[0]
+    )

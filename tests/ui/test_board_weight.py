@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from relaybay.service import tasks, views
-from relaybay.service.views import COLUMN_CARDS
+from relaybay.service import naming, tasks, views
+from relaybay.service.views import COLUMN_CARDS, PROJECTS_MAX
+from relaybay.store import sessions
 from tests.ui.board_rig import OWNER, SECOND, Board, Document
 
 COLUMNS = ("inbox", "todo", "doing", "review", "done")
@@ -105,6 +106,64 @@ def test_what_was_touched_last_stands_in_its_column_newest_first(board: Board) -
     assert cards(board.page("/"))["todo"] == [*keys[:3:-1], keys[0]], "and what nobody touched made room"
     assert cards(board.page("/?q=sort%3Aold"))["todo"] == keys[:COLUMN_CARDS]
     assert cards(board.page("/?q=sort%3Aupdated"))["todo"][0] == keys[0]
+
+
+def test_the_board_offers_the_busiest_projects_and_the_chosen_one(board: Board) -> None:
+    for number in range(PROJECTS_MAX + 2):
+        board.post("/projects", slug=f"p{number:02}", title="", root="")
+    fill(board, 3)
+    board.write(lambda tx: tasks.task_create(tx, board.relay, OWNER, project="p13", title="x", body="", status="todo"))
+
+    def offered(address: str) -> list[str]:
+        nav = board.page(address)
+        return [e.text for e in nav.all("a") if e.parent is nav.one("nav", class_="filters")]
+
+    some = [f"p{number:02}" for number in range(PROJECTS_MAX - 2)]
+    assert offered("/") == ["All projects", *some, "p13", "shop", "3 more projects"]
+    assert offered("/?project=p12") == ["All projects", *some[:-1], "p12", "p13", "shop", "3 more projects"]
+    data = board.get("/board.json").json
+    assert (len(data["projects"]), data["projects_left_out"]) == (PROJECTS_MAX, 3)
+
+
+ACTIVITIES = ("working", "idle", "unknown", "ended")
+
+
+def test_no_page_is_heavy_with_two_hundred_of_everything(board: Board) -> None:
+    """Evenly spread, so that every part of a page has more than it shows."""
+    web = board.session("shop-web", activity="working")
+    keys = fill(board, 200)
+
+    def many(tx) -> None:
+        for number in range(200):
+            title = f"agent number {number}"
+            row = sessions.add(
+                tx, title=title, title_key=title, kind="hook", activity=ACTIVITIES[number % 4], cwd="/src/shop",
+                last_seen_us=tx.now, project_id=1, link_state="exact", hook_id=f"hook-{number}", title_given=1,
+            )  # fmt: skip
+            naming.claim_name(tx, row)
+            tx.insert("project", slug=f"p{number}", title=f"A project {number}", root="/src/p", created_us=tx.now)
+
+    board.relay.store.write(many)
+    for number in range(200):
+        board.now += 60 * SECOND
+        board.send(web, f"agent number {number * 7 % 200}", f"Change {number} is ready.")
+        board.reply(web, keys[0] if number % 2 else keys[number], f"Which one, {number}?")
+    pages = [
+        "/",
+        "/inbox",
+        "/sessions",
+        "/messages",
+        "/events",
+        "/map",
+        "/map?view=matrix",
+        "/projects",
+        "/projects/shop",
+    ]
+    for path in [*pages, "/palette", "/search?q=task", f"/tasks/{keys[0]}", f"/sessions/{web.ref}"]:
+        page = board.get(path)
+        weight = (len(page.document.elements), len(page.body.encode()))
+        assert page.status == 200 and weight[0] <= 1_500, (path, weight)
+        assert weight[1] <= (60_000 if path == "/" else 100_000), (path, weight)
 
 
 def test_a_card_offers_its_next_column_and_the_others_when_asked(board: Board) -> None:

@@ -101,6 +101,16 @@ def test_the_feed_has_the_filter_of_the_other_pages(board: Board) -> None:
     assert "words" in wrong.by_id("refusal-filter").text and not wrong.all("section", id="event_list")
 
 
+def test_the_timeline_of_a_task_and_of_a_session_goes_on_there(board: Board) -> None:
+    key = filled(board)
+    for path, q in ((f"/tasks/{key}", f"task%3A{key}"), ("/sessions/S-1", "session%3AS-1")):
+        leads = {e.text: e["href"] for e in board.page(path).all("a")}["All of it under Events"]
+        assert leads == f"/events?q={q}"
+        there = [e["id"] for e in board.page(path).all("li") if e.attributes.get("id", "").startswith("event-")]
+        on = [e["id"] for e in board.page(leads).all("li") if e.attributes.get("id", "").startswith("event-")]
+        assert there and there == on
+
+
 def test_the_maps_edge_of_our_own_message_is_left_out_and_a_clients_own_is_not(board: Board) -> None:
     a, b = board.session("coordinator"), board.session("reviewer")
     board.send(a, b.ref, "x")
