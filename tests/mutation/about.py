@@ -97,6 +97,9 @@ _ABOUT_RULES: dict[str, tuple[str, ...]] = {
     "hook_link": _HOOKS,
     "linking": (*_LINKS, "rules_edges"),
     "names": (*_LINKS, "rules_edges"),
+    "packing": ("packing", "service_hooks_text"),
+    "query": ("rules_query", "rules_grammar", "rules_edges", "service_filters"),
+    "query_keys": ("rules_query", "rules_grammar", "rules_edges", "service_filters"),
 }
 _FOLDERS = {"relaybay/service": _ABOUT, "relaybay/rules": _ABOUT_RULES}
 
