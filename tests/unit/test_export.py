@@ -85,6 +85,13 @@ def test_an_export_is_the_golden_file(name, document) -> None:
     assert document() == (GOLDEN / name).read_text(encoding="utf-8")
 
 
+def test_a_comment_names_the_file_that_it_is_about() -> None:
+    about = CommentPart("c_1", None, "sent", [Mark("sent", AT)], "Look.", attachment="a `plan`.pdf")
+    lines = task_document(task(comments=[about])).splitlines()
+    assert "- on file: ``a `plan`.pdf``" in lines
+    assert not any(line.startswith("- on file") for line in task_document(task()).splitlines())
+
+
 def test_a_title_in_the_front_matter_is_one_quoted_line() -> None:
     found = task_document(task(title='a\n"b" \\ c\u202e'))
     assert '\ntitle: "a \\"b\\" \\\\ c[U+202E]"\n' in found
@@ -112,6 +119,7 @@ def test_what_nobody_would_see_is_a_sign_with_its_number(text, said) -> None:
         ("plain", "`plain`"),
         ("a `b` c", "``a `b` c``"),
         ("`b`", "`` `b` ``"),
+        ("`b", "`` `b ``"),
         ("b``", "``` b`` ```"),
         ("two\nlines  and   spaces", "`two lines and spaces`"),
         ("", "`-`"),

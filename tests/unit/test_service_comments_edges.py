@@ -9,7 +9,7 @@ import pytest
 
 from relaybay.answers import word
 from relaybay.domain import Caller
-from relaybay.service import binding, card, comment_lists, comments, export, tasks
+from relaybay.service import attachments, binding, card, comment_lists, comments, export, tasks
 from relaybay.service.clock import rfc3339
 from relaybay.store import comments as stored
 from tests.unit.card_rig import OWNER, CardRig
@@ -64,6 +64,29 @@ def test_a_reply_to_an_agents_comment_marks_nothing_and_says_so(rig) -> None:
 def test_how_a_text_begins_is_one_line() -> None:
     assert card.opening(" a\n\tb  c ") == '"a b c"'
     assert card.opening("x" * 141) == f'"{"x" * 140}"'
+
+
+def test_a_comment_may_be_about_a_file_and_keeps_its_name_when_that_is_gone(rig) -> None:
+    bound = rig.live("a")
+    task, other = rig.task(bound), rig.task()
+
+    def attach(key: str) -> dict:
+        return rig.do(lambda tx: attachments.attach(tx, task=key, name="<p>.pdf", media_type="", content=b"x"))
+
+    file, foreign = attach(task)["id"], attach(other)["id"]
+    said = rig.say(task, attachment=str(file))
+    assert said["attachment"] == {"id": file, "name": "\\u003cp\\u003e.pdf"}
+    assert "attachment" not in rig.say(task)
+    assert '"\\u003cp\\u003e.pdf"' in rig.hand(bound).text
+    for number in (str(foreign), "99", "x"):
+        refused = rig.no(
+            lambda tx, n=number: comments.owner_comment(
+                tx, rig.relay, task=task, body="x", attachment=n, from_board=False
+            )
+        )
+        assert refused[1] == "40"
+    rig.do(lambda tx: attachments.detach(tx, task=task, number=str(file)))
+    assert rig.view(said["id"])["attachment"] == {"name": "\\u003cp\\u003e.pdf"}
 
 
 def test_a_step_counts_from_one_to_the_last(rig) -> None:
