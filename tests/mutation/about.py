@@ -99,7 +99,9 @@ _ABOUT_RULES: dict[str, tuple[str, ...]] = {
     "names": (*_LINKS, "rules_edges"),
     "packing": ("packing", "service_hooks_text"),
     "query": ("rules_query", "rules_grammar", "rules_edges", "service_filters"),
+    "prompt": ("rules_hooks_turn",),
     "query_keys": ("rules_query", "rules_grammar", "rules_edges", "service_filters"),
+    "text": ("text", "rules_edges"),
 }
 _FOLDERS = {"relaybay/service": _ABOUT, "relaybay/rules": _ABOUT_RULES}
 

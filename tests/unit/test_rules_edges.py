@@ -49,6 +49,7 @@ def test_what_is_counted_as_costly() -> None:
     assert text.doubled(family) == {"astral": 3}, "an emoji's own joiners are not escaped"
     assert text.doubled("a\u200db") == {"escaped": 1}
     assert text.doubled("\uffee\U00010000") == {"astral": 1}
+    assert text.literal("\u0378\U000e0041\U00010000") == '"\\u0378\\udb40\\udc41\U00010000"'
     assert text.units("\ud800") == 1 and text.units("\U00010000") == 2
 
 

@@ -142,8 +142,10 @@ def test_a_prompt_of_no_told_kind_opens_a_turn(rig) -> None:
     rig.linked()
     rig.prompt(prompt_id="p-1")
     before = rig.holder().turn_serial
-    rig.hook("UserPromptSubmit", prompt_kind="", prompt_id="p-2")
-    assert (rig.holder().turn_serial, rig.holder().turn_prompt_id) == (before + 1, "p-2")
+    rig.hook("UserPromptSubmit", prompt_kind="", prompt_id="p-1")
+    assert (rig.holder().turn_serial, rig.holder().turn_prompt_id) == (before + 1, "p-1")
+    rig.hook("UserPromptSubmit", prompt_kind="machine", prompt_id="p-1")
+    assert rig.holder().turn_serial == before + 1, "one more event of the open turn"
 
 
 @pytest.mark.parametrize("ahead", [0, 100 * SECOND])

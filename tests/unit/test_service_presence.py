@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from relaybay.service import links
+from relaybay.service import presence as presences
 from relaybay.service.presence import Presence
 from relaybay.service.waits import WaitEntry, Waits
 from relaybay.specs import limit
@@ -48,12 +49,16 @@ def test_only_so_many_ids_are_kept_the_newest_ones() -> None:
     assert presence.witnessed(uses[0], START) == "h"
     presence.witness(uses[-1], "h", START)
     assert [presence.witnessed(use, START) for use in (uses[0], uses[1], uses[-1])] == [None, "h", "h"]
-    events = [f"e{n}" for n in range(limit("event_ids_max") + 1)]
-    for event in events[:-1]:
+
+
+def test_only_so_many_event_ids_are_kept_the_newest_ones(monkeypatch) -> None:
+    monkeypatch.setattr(presences, "limit", {"event_ids_max": 3}.__getitem__)
+    presence = Presence()
+    for event in ("a", "b", "c"):
         presence.hear(event)
-    assert presence.heard(events[0])
-    presence.hear(events[-1])
-    assert [presence.heard(event) for event in (events[0], events[1], events[-1])] == [False, True, True]
+    assert presence.heard("a")
+    presence.hear("d")
+    assert [presence.heard(event) for event in "abcd"] == [False, True, True, True]
 
 
 def test_what_a_restart_reads_again_is_of_the_last_hour(rig) -> None:
