@@ -21,6 +21,7 @@ _MAIL = (
     "service_messages_sender",
     "service_messages_repeats",
 )
+_PAGES = ("service_views_rest",)
 _COMMENTS = ("service_comments", "service_comments_edges")
 
 #: File of `service/` → modules of `tests/unit/`, without what all of them begin with.
@@ -83,7 +84,17 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "tasks": ("service_tasks", "service_tasks_edges", "service_argument_names"),
     "threads": ("service_threads",),
     "turns": (*_HOOKS, "rules_edges"),
-    "views_search": ("service_search", "service_argument_names"),
+    "views": ("service_views",),
+    "views_events": ("service_views",),
+    "views_inbox": ("service_views",),
+    "views_map": ("service_views_map",),
+    "views_messages": _PAGES,
+    "views_owner": _PAGES,
+    "views_palette": _PAGES,
+    "views_projects": _PAGES,
+    "views_search": ("service_search", "service_argument_names", *_PAGES),
+    "views_sessions": _PAGES,
+    "views_tasks": _PAGES,
     "waits": ("service_wake", "service_presence"),
     "wake": ("service_wake", "service_hooks_edges"),
     "writes": ("service_comments", "service_messages_repeats"),
