@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relaybay.domain import Outcome, Refusal
-from relaybay.rules.query import printed
+from relaybay.rules.query import Query, printed
 from relaybay.rules.text import literal, name_line, name_literal
 from relaybay.service import filters, inbox, saved_views
 from relaybay.service.arguments import STATUSES
@@ -33,8 +33,9 @@ COLUMN_CARDS = 10
 ALL_MAX = 200
 #: Projects that the board can be narrowed to by a link: those with most that is open, and the one that is chosen.
 PROJECTS_MAX = 12
-#: Columns in their order; dropped tasks are counted, not shown.
+#: Columns in their order. Dropped tasks are counted, and have a column only where a filter asks for them.
 COLUMNS = STATUSES[:-1]
+DROPPED = STATUSES[-1]
 
 
 def around(tx: Tx) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
 
     `q` is a filter on the cards (`rules/query.py`). `move` is the key of the card that is being moved, whose columns
     are offered; it changes nothing. A column shows the cards that were changed last; those whose status `all_of` names,
-    parted by commas, show all they have.
+    parted by commas, show all they have. What was dropped has a column when the filter names that status.
     """
     if project and tasks.project(tx, project) is None:
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
@@ -79,9 +80,10 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
     order = asked[0].once("sort", "new")
     totals = tasks.counted(tx, *where)
     cards = _Cards(tx, relay)
-    whole = asked_whole(all_of, COLUMNS)
+    wanted = STATUSES if _asks_for_dropped(asked[0]) else COLUMNS
+    whole = asked_whole(all_of, wanted)
     columns = []
-    for status in COLUMNS:
+    for status in wanted:
         shown = _column(tx, status, where, order, ALL_MAX if status in whole else COLUMN_CARDS)
         count = totals.get(status, 0)
         columns.append(
@@ -108,7 +110,7 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
             "projects": offered,
             "projects_left_out": len(known) - len(offered),
             "columns": columns,
-            "dropped": totals.get("dropped", 0),
+            "dropped": totals.get(DROPPED, 0),
             "sessions": {
                 "all": len(rows),
                 "live": sum(row.link_state in ("exact", "guessed") and row.activity != "ended" for row in rows),
@@ -117,6 +119,10 @@ def board(tx: Tx, relay: Relay, *, project: str = "", q: str = "", move: str = "
             "undelivered": undelivered,
         }
     )
+
+
+def _asks_for_dropped(query: Query) -> bool:
+    return any(term.key == "status" and not term.negated and DROPPED in term.texts for term in query.terms)
 
 
 def _offered(known: list[dict[str, Any]], chosen: str) -> list[dict[str, Any]]:

@@ -101,7 +101,7 @@ class Pages:
         project = request.args.get("project", "")
         move, all_of = request.args.get("move", ""), request.args.get("all_of", "")
         # A twin lists all there is, as far as a page does.
-        all_of = ",".join(views.COLUMNS) if wants_json(request) else all_of
+        all_of = ",".join((*views.COLUMNS, views.DROPPED)) if wants_json(request) else all_of
         kept, given = ("project", "move", "all_of"), {"project": project, "move": move, "all_of": all_of}
         return await filtered.show(
             self.desk, request, _BOARD, views.board, "board", "Board", "tasks", notice=notice, kept=kept, **given
