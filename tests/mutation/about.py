@@ -26,7 +26,7 @@ _COMMENTS = ("service_comments", "service_comments_edges")
 
 #: File of `service/` → modules of `tests/unit/`, without what all of them begin with.
 _ABOUT: dict[str, tuple[str, ...]] = {
-    "arguments": ("service_arguments", "service_argument_names"),
+    "arguments": ("service_arguments", "service_argument_names", "service_tasks_edges"),
     "attachments": ("service_attachments", "service_argument_names"),
     "binding": (*_COMMENTS, "service_argument_names"),
     "births": _HOOKS,
@@ -107,12 +107,14 @@ _ABOUT_RULES: dict[str, tuple[str, ...]] = {
     "handles": _LINKS,
     "hook_link": _HOOKS,
     "linking": (*_LINKS, "rules_edges"),
+    "move": ("rules_edges",),
     "names": (*_LINKS, "rules_edges"),
     "packing": ("packing", "service_hooks_text"),
     "query": ("rules_query", "rules_grammar", "rules_edges", "service_filters"),
     "prompt": ("rules_hooks_turn",),
     "query_keys": ("rules_query", "rules_grammar", "rules_edges", "service_filters"),
     "text": ("text", "rules_edges"),
+    "unicode_ranges": ("text", "rules_edges"),
 }
 _FOLDERS = {"relaybay/service": _ABOUT, "relaybay/rules": _ABOUT_RULES}
 

@@ -13,6 +13,7 @@ from relaybay.rules import (
     comments,
     linking,
     map_layout,
+    move,
     names,
     proof,
     query,
@@ -50,6 +51,9 @@ def test_what_is_counted_as_costly() -> None:
     assert text.doubled("a\u200db") == {"escaped": 1}
     assert text.doubled("\uffee\U00010000") == {"astral": 1}
     assert text.literal("\u0378\U000e0041\U00010000") == '"\\u0378\\udb40\\udc41\U00010000"'
+    assert text.literal("\r\b\f\n\t") == '"\\r\\b\\f\\n\\t"'
+    assert text.literal("\x01\ud800\ue000\u2028\u2029") == '"\\u0001\\ud800\\ue000\\u2028\\u2029"'
+    assert text.literal("\U0001f469x\u200d\U0001f469") == '"\U0001f469x\\u200d\U0001f469"'
     assert text.units("\ud800") == 1 and text.units("\U00010000") == 2
 
 
@@ -208,3 +212,15 @@ def test_a_replayed_or_a_subagents_event_leaves_the_turn_as_it_is(name: str, mor
     assert (columns, block) == ({"turn_state": "one"}, False)
     seen = HookEvent(hook_id="h", name=name, at_us=1, prompt_id="q", prompt_kind="local")
     assert turns.turn(subject, seen, eligible=True)[0]["turn_state"] != "one"
+
+
+def test_a_shown_name_has_as_many_characters_as_its_bound_and_ends_in_an_ellipsis_beyond() -> None:
+    just = "\u200b" * 26 + "abcd"
+    assert text.name_line(just) == "\\u200b" * 26 + "abcd" and len(text.name_line(just)) == 160
+    assert text.name_line(just + "e") == "\\u200b" * 26 + "abcd" + text.ELLIPSIS
+
+
+def test_what_a_deleted_row_had_written_keeps_its_name() -> None:
+    for thing in ("settled_delivery", "sent_messages", "read_comment"):
+        verdict = move.judge(move.MoveFacts("row_deleted", thing))
+        assert (verdict.spec_id, verdict.outcome) == ("MOVE-3", "keeps_names")

@@ -101,4 +101,4 @@ def test_words_are_for_what_is_searched_and_may_end_in_a_star_or_be_turned_round
 def test_two_queries_are_equal_wherever_their_terms_stand() -> None:
     assert read("sort:old  is:unread", "tasks") == read("sort:old is:unread", "tasks")
     assert query.Term("sort", (query.Value("old"),)) == read("sort:old", "tasks").terms[0]
-    assert query.Value("x").at == 0 and query.Term("", ()).at == 0
+    assert not query.Value("x").prefix and query.Value("x").at == 0 and query.Term("", ()).at == 0

@@ -50,6 +50,9 @@ TABLE = [
     Row("send", "New", "", "LINK-0 SEND-4 unverified", "new New", "n", "none"),
     Row("send", "al/Alice", "", "LINK-0 SEND-4 unverified", "new Alice, al", "n", "none"),
     Row("send", "New", "c:nobody", "LINK-1 SEND-4 unverified", "new New", "n", "exact_unseen"),
+    Row("send", "New", "c:unseen", "LINK-1 SEND-4 unverified", "new New", "n", "exact_unseen"),
+    Row("send", "New", "c:later", "LINK-1 SEND-4 unverified", "new New", "n", "exact_unseen"),
+    Row("other", "Later", "c:nobody", "LINK-1 WRITE-4 unverified", "Later", "", "exact_unseen"),
     Row("send", "New", "c:guess", "LINK-6 SEND-5 verified", "new New", "nvp"),
     Row("send", "New", "c:folder", "LINK-7 SEND-5 verified", "new New", "nvp"),
     Row("send", "New", "c:over", "LINK-19 SEND-4 unverified", "new New", "n", "none"),
@@ -107,6 +110,7 @@ def rig(tmp_path: Path):
         ("Over", "hook", "ended_exact"),
         ("Lost", "hook", "ended_guessed"),
         ("Unseen", "agent", "exact_unseen"),
+        ("Later", "hook", "guessed_unseen"),
     ):
         made.row(title, kind, link, f"h-{title.lower()}")
     made.row("Exact", "hook", "exact", "h-exact", link_named=1)

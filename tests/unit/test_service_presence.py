@@ -174,9 +174,9 @@ def test_waits_that_are_over_are_forgotten_after_twice_their_time() -> None:
     assert waits.get(old.wait_id) is old
     opened(waits, 4, START + kept + 1)
     assert waits.get(old.wait_id) is None
+    opened(waits, 5, START + kept + 2)
+    assert waits.get(waiting.wait_id) is waiting, "it is not over"
     waits.end(2)
-    opened(waits, 5, START + kept + 1)
-    assert waits.get(waiting.wait_id) is waiting
     opened(waits, 6, START + kept + 2)
     assert waits.get(waiting.wait_id) is None
 

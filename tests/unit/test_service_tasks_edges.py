@@ -48,6 +48,11 @@ def test_a_page_that_is_just_full_is_the_last(rig) -> None:
     assert [one["key"] for one in listed(rig, limit=1, query="t")["tasks"]] == [keys[2]]
 
 
+def test_a_page_has_fifty_entries_unless_another_number_is_asked_for(rig) -> None:
+    keys = [rig.task() for _ in range(51)]
+    assert len(listed(rig)["tasks"]) == 50 and listed(rig)["before"] == keys[1]
+
+
 def test_what_is_refused_names_its_rule(rig) -> None:
     task = rig.task()
     assert rig.no(lambda tx: tasks.tasks_list(tx, project="none")) == ("project_unknown", "75")
