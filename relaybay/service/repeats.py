@@ -43,8 +43,10 @@ def read(kept: str) -> Outcome:
 
 
 def keep(tx: Tx, identity: Identity, outcome: Outcome) -> Outcome:
-    """Keeps the answer with the call's tool-use id, so that a repeat finds it. Gives the outcome back."""
-    if identity.witnessed and identity.tool_use_id and not identity.repeat:
+    """Keeps the answer with the call's tool-use id, so that a repeat finds it; the first one stays. Gives the outcome
+    back.
+    """
+    if identity.witnessed:
         text = form(outcome)
         if outcome.ok:
             sessions.answer_tool(tx, identity.tool_use_id, text)

@@ -109,3 +109,4 @@ def test_a_repeat_whose_first_answer_was_lost_is_carried_out(rig) -> None:
     rig.store.write(lambda tx: sessions.use_tool(tx, caller.tool_use_id, ann.hook_id or "", None, "message_send", mark))
     sent = rig.send(caller)
     assert "repeat" not in sent and rig.sends() == 1
+    assert (rig.send(caller)["message_id"], rig.sends()) == (sent["message_id"], 1), "and its own answer is kept"
