@@ -22,7 +22,6 @@ from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
 _KIB = 1_024
-_SECOND = 1_000_000
 
 
 def note(tx: Tx, relay: Relay, row: SessionRow, done: HandOver | None) -> None:

@@ -12,7 +12,7 @@ _UNIT = "tests/unit/test_"
 _LINKS = ("linking_service", "service_hooks_links", "service_identity", "service_links", "hook_id_names")
 _HOOKS = (
     "service_hooks_turns", "service_hooks_text", "service_hooks_rows", "service_hooks_links", "service_hooks_edges",
-    "service_asking",
+    "service_asking", "service_wake",
 )  # fmt: skip
 _MAIL = (
     "service_messages_edges",
@@ -123,6 +123,8 @@ def modules(file: str) -> frozenset[str]:
     """The modules of tests about a file, from the root."""
     folder, _, name = file.rpartition("/")
     stems = _FOLDERS.get(folder, {}).get(name.removesuffix(".py"), ())
+    if folder == "relaybay/service":
+        stems = (*stems, "service_bounds")
     return frozenset(f"{_UNIT}{stem}.py" for stem in stems)
 
 

@@ -100,7 +100,7 @@ def shown(rig: MailRig, **said: str) -> dict:
 def test_the_inbox_lists_around_its_focus_and_counts_what_it_looked_at(rig, monkeypatch) -> None:
     monkeypatch.setattr(views_inbox, "LISTED_MAX", 3)
     monkeypatch.setattr(views_inbox, "LISTED_BEFORE", 1)
-    assert shown(rig)["next"] == "" and shown(rig, at="odd")["gone"]
+    assert shown(rig)["next"] == "" and shown(rig, at="odd")["gone"] and shown(rig, at="odd")["next"] == ""
     for n in range(5):
         rig.now += SECOND
         rig.store.write(lambda tx, n=n: events.put_inbox(tx, "spool_fault", f"f{n}", None))
@@ -139,7 +139,9 @@ def test_a_reply_in_focus_has_the_owners_comment_before_it(rig) -> None:
     first = rig.add(rig.by(ann), task)["id"]
     named = rig.add(rig.by(ann), task, in_reply_to=asked[0])["id"]
     deeper = rig.add(rig.by(ann), task, in_reply_to=first)["id"]
-    answers = {cid: shown(rig, at=cid)["focus"].get("answers") for cid in (first, named, deeper)}
+    later = rig.add(rig.by(ann), task)["id"]
+    answers = {cid: shown(rig, at=cid)["focus"].get("answers") for cid in (first, named, deeper, later)}
+    assert answers[later]["id"] == asked[1], "what the owner wrote, not what the agent did"
     assert answers[first]["id"] == asked[1] and answers[first]["named"] is False
     assert answers[named]["id"] == asked[0] and answers[named]["named"] is True
     assert answers[deeper] is None
@@ -183,6 +185,11 @@ def test_the_feed_by_type_task_and_session_and_by_what_they_are_not(rig) -> None
     assert feed(f"-task:{keys[1]}").count("task.created") == 1
     assert feed("sort:old") == every[::-1]
     assert [one["name"] for one in page(rig, views_events.events_page)["views"]] == ['"v"']
-    for said, answer in (({"task": "shop-9"}, "task.unknown.owner"), ({"before": "x"}, "cursor.invalid")):
+    assert feed(before="9" * 18) == every
+    for said, answer in (
+        ({"before": "9" * 19}, "cursor.invalid"),
+        ({"task": "shop-9"}, "task.unknown.owner"),
+        ({"before": "x"}, "cursor.invalid"),
+    ):
         refused = rig.store.read(lambda tx, s=said: views_events.events_page(tx, rig.relay, **s)).refusal
         assert refused.answer == answer

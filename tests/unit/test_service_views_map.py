@@ -91,6 +91,8 @@ def test_what_a_client_carried_is_an_edge_of_its_own_with_a_count_alone(rig) -> 
     ]
     assert "drawing" not in shown(rig, form="matrix") and "matrix" not in page
     assert len(page["drawing"]["curves"]) == 2, "a name that no row has is nowhere in the picture"
+    client_edge(rig, **{"from": "gone", "to": "ann", "to_ref": ann.ref})
+    assert len(shown(rig)["drawing"]["curves"]) == 2
 
 
 def test_a_window_counts_what_was_in_it_and_still_tells_of_all_that_waits(rig) -> None:

@@ -101,6 +101,8 @@ def test_a_project_lists_the_first_tasks_of_each_status_and_who_is_live(rig, mon
             for one in page(rig, views_projects.project_page, project="shop", **said)["statuses"]
         }
 
+    every = page(rig, views_projects.project_page, project="shop")["statuses"]
+    assert not any("session" in one for status in every for one in status["tasks"]), "none is bound"
     assert statuses() == {"inbox": ([keys[1]], 1, False), "todo": ([lone], 0, False)}
     assert statuses(all_of="todo,inbox") == {"inbox": (keys[::-1], 0, True), "todo": ([lone], 0, False)}
     found = page(rig, views_projects.project_page, project="shop", all_of="todo,odd,inbox")
