@@ -67,6 +67,11 @@ class Chooser:
     def of_machines(self, names: Collection[str]) -> set[str]:
         return {test for pair, tests in self._by_pair.items() if pair[0] in names for test in tests}
 
+    def of_modules(self, names: Collection[str]) -> set[str]:
+        """All tests of these modules that can be used."""
+        known = self.map.tests.items()
+        return {name for name, test in known if test.outcome == "passed" and name.partition("::")[0] in names}
+
     def in_order(self, mutant: Mutant, tests: Collection[str]) -> list[str]:
         """The tests to run over a mutant, those first that are likeliest to notice it for their time."""
         known = [(w, self._noticed[n], self._ran[n]) for w, n in zip(_WEIGHTS, _nearness(mutant), strict=True)]

@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from tests.mutation import children, mutants, put_in
+from tests.mutation.about import modules
 from tests.mutation.anew import collected, load_changed
 from tests.mutation.choose import Chooser, Readers
 from tests.mutation.edits import Edit, Mutant
@@ -137,6 +138,8 @@ class Mutation:
                 in_place[at] = way
             else:
                 tests = readers.tests(mutant, self.chooser, mutants.files())
+                # A test may read a module's value by its name, which no code of a function tells.
+                tests |= self.chooser.of_modules(modules(mutant.file))
                 tests |= self.chooser.of_lines(mutant.file, *mutant.lines) if mutant.outer else set()
                 later[at] = self.chooser.in_order(mutant, tests)
         self._controls(in_place)
