@@ -188,6 +188,20 @@ def task_update(tx: Tx, relay: Relay, caller: Caller, *, task: str, change: Chan
     return writes.call(tx, relay, caller, "other", "task_update", arguments, work)
 
 
+def task_edit(tx: Tx, relay: Relay, caller: Caller, *, task: str, title: str, body: str) -> Outcome:
+    """Title and text as a form brings them, always both. Only what is another now counts as given: whose text it is
+    must not change with a title.
+    """
+    found = tasks.get(tx, task)
+    if found is None:
+        return unknown(task, owner=caller.owner)
+    change = Change(
+        title=title if names.one_line(title) != found.title else None,
+        body=body if normalise(body) != found.body_md else None,
+    )
+    return task_update(tx, relay, caller, task=task, change=change)
+
+
 def _update(tx: Tx, relay: Relay, who: Identity | None, task: str, change: Change) -> Outcome:
     found = tasks.get(tx, task)
     if found is None:

@@ -128,6 +128,18 @@ def _added_by(about: list[tuple[int, str, int, dict[str, Any]]]) -> dict[int, st
     return {data["step"]: data["by"] for _, type_, _, data in about if type_ == "task.updated" and "step" in data}
 
 
+def written_in_comment(tx: Tx, _relay: Relay, *, comment_id: str) -> Outcome:
+    """`{body, in_reply_to, step, attachment}` of the owner's comment, as its form had them: the body as it is stored,
+    the others as text, empty where it had none. Nothing for a comment that is not there.
+    """
+    row = comments.get(tx, comment_id)
+    if row is None:
+        return Outcome()
+    written = {"body": row.body_md, "in_reply_to": row.parent_cid}
+    numbers = {"step": row.step_n, "attachment": row.attachment_id}
+    return Outcome(data={**written, **{name: str(number or "") for name, number in numbers.items()}})
+
+
 def task_of_comment(tx: Tx, _relay: Relay, *, comment_id: str) -> Outcome:
     """`{task}`: where a comment stands; nothing for one that is not there any more."""
     row = comments.get(tx, comment_id)

@@ -14,13 +14,14 @@ from sanic import HTTPResponse, Request
 
 from relaybay.answers import Answer, word_refusal
 from relaybay.domain import Caller, Outcome
-from relaybay.service import binding, comments, inbox, projects, sessions, tasks, views_tasks
+from relaybay.service import binding, comments, inbox, projects, sessions, tasks
 from relaybay.service.views_owner import for_owner
 from relaybay.ui.desk import Desk, Notice, go, typed
 from relaybay.ui.files import register_files
 from relaybay.ui.forms import Form
 from relaybay.ui.paths import url
 from relaybay.ui.ports import RouteTable
+from relaybay.ui.writing import register_writing
 
 _OWNER: Final = Caller(owner=True)
 _Again = Callable[[Notice], Awaitable[HTTPResponse]]
@@ -48,7 +49,6 @@ def register_actions(routes: RouteTable, pages: _Pages) -> None:
         ("/tasks/<key:str>/bind", "task_bind", actions.bind),
         ("/tasks/<key:str>/status", "task_status", actions.status),
         ("/tasks/<key:str>/steps", "task_steps", actions.steps),
-        ("/comments/<comment_id:str>/withdraw", "comment_withdraw", actions.withdraw),
         ("/messages/<message_id:str>/seen", "message_seen", actions.message_seen),
         ("/inbox/seen", "inbox_seen", actions.entry_seen),
         ("/projects", "project_add", actions.project_add),
@@ -59,6 +59,7 @@ def register_actions(routes: RouteTable, pages: _Pages) -> None:
     ):
         routes.op("POST", path, f"form_{name}", handler, door="board")
     register_files(routes, pages, actions.done)
+    register_writing(routes, pages, actions.done)
 
 
 class Actions:
@@ -131,26 +132,6 @@ class Actions:
             lambda notice: self._pages.task(request, key, notice=notice),
         )
 
-    async def withdraw(self, request: Request, comment_id: str) -> HTTPResponse:
-        """Takes a comment back in its first 5 s (CMT-12); refused, the page of its task says so."""
-        form = Form(request, "withdraw")
-
-        async def again(notice: Notice) -> HTTPResponse:
-            # One that is gone has no task any more: then the form says where it stood.
-            found, _ = await self._desk.read(views_tasks.task_of_comment, comment_id=comment_id)
-            key = found.data.get("task") or form.get("task")
-            if not key:
-                return await self._desk.refused(request, notice.answer)
-            return await self._pages.task(request, key, notice=notice)
-
-        return await self.done(
-            form,
-            "withdraw",
-            lambda tx: comments.withdraw(tx, comment_id=comment_id),
-            lambda data: url("task", "comments", key=data["task"]),
-            again,
-        )
-
     async def replies_read(self, request: Request, key: str) -> HTTPResponse:
         """Marks the agents' replies on a task as read (CMT-10)."""
         form = Form(request, "replies_read")
@@ -187,8 +168,9 @@ class Actions:
         )
 
     async def steps(self, request: Request, key: str) -> HTTPResponse:
-        """Adds a step, or marks one done or not done."""
+        """Adds a step, or marks one done or not done. Who added one finds the field ready for the next."""
         form = Form(request, "steps")
+        then = url("task", key=key)
         match form.one_of("text", "done", "undone"):
             case "done":
                 change = tasks.Change(step_done=form.number("done"))
@@ -196,22 +178,24 @@ class Actions:
                 change = tasks.Change(step_undone=form.number("undone"))
             case _:
                 change = tasks.Change(step_add=form.get("text"))
+                then = url("task", "add-step", key=key, add="step")
         return await self._change(
             request,
             form,
             key,
             "steps",
             lambda tx: tasks.task_update(tx, self._desk.relay, _OWNER, task=key, change=change),
+            then,
         )
 
     async def _change(
-        self, request: Request, form: Form, key: str, at: str, use_case: Callable[[Any], Outcome]
+        self, request: Request, form: Form, key: str, at: str, use_case: Callable[[Any], Outcome], then: str = ""
     ) -> HTTPResponse:
         return await self.done(
             form,
             at,
             use_case,
-            lambda _: form.back(url("task", key=key)),
+            lambda _: form.back(then or url("task", key=key)),
             lambda notice: self._pages.task(request, key, notice=notice),
         )
 

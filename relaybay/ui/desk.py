@@ -95,10 +95,11 @@ class Desk:
         title: str,
         *,
         notice: Notice | None = None,
+        more: Mapping[str, Any] | None = None,
         **named: Any,
     ) -> HTTPResponse:
         """A page, or of it the fragments that `?fragment=` names, or its JSON twin. `address` is the page's own; a
-        function makes it from what the view found.
+        function makes it from what the view found. `more` is for the template alone.
         """
         wanted = request.args.get("fragment", "") if request.method in ("GET", "HEAD") else ""
 
@@ -109,7 +110,7 @@ class Desk:
             if wants_json(request):
                 return _json({**outcome.data, **around})
             own = address(outcome.data) if callable(address) else address
-            values = {**outcome.data, **around, **self._frame(request, page.place, own, title, notice)}
+            values = {**outcome.data, **around, **self._frame(request, page.place, own, title, notice), **(more or {})}
             return self._filled(page, values, wanted, notice)
 
         return await (self._shared.answer(request, make) if wanted else make())

@@ -22,6 +22,7 @@ from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper, Handler, RouteTable
 from relaybay.ui.problem_pages import register_problem_pages
 from relaybay.ui.render import Renderer
+from relaybay.ui.writing import TAKEN_BACK
 
 _BOARD: Final = Page("board.html", "board", ("summary", "columns"))
 _INBOX: Final = Page("inbox.html", "inbox", ("inbox_undo", "inbox_entry", "entries"))
@@ -161,9 +162,12 @@ class Pages:
             return await task_markdown(request, self.desk, key)
         key = key.removesuffix(_JSON) if wants_json(request) else key
         about = {name: request.args.get(name, "") for name in ("reply", "step", "file")}
-        if notice is not None and notice.at == "comment":
+        if notice is not None and notice.at in ("comment", TAKEN_BACK):
             kept = notice.kept
             about = {"reply": kept["in_reply_to"], "step": kept["step"], "file": kept["attachment"]}
         about["all_of"] = "comments" if wants_json(request) else request.args.get("all_of", "")
         view, address = views_tasks.task_page, url("task", key=key, **about)
-        return await self.desk.show(request, _TASK, view, address, key, notice=notice, task=key, **about)
+        adding = request.args.get("add", "") == "step"
+        return await self.desk.show(
+            request, _TASK, view, address, key, notice=notice, more={"adding": adding}, task=key, **about
+        )

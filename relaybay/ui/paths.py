@@ -25,6 +25,7 @@ _PATHS: Final = {
     "task_replies_read": "/tasks/{key}/replies/read",
     "task_bind": "/tasks/{key}/bind",
     "task_status": "/tasks/{key}/status",
+    "task_edit": "/tasks/{key}/edit",
     "task_steps": "/tasks/{key}/steps",
     "task_files": "/tasks/{key}/files",
     "task_file": "/tasks/{key}/files/{number}",

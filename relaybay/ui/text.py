@@ -111,6 +111,11 @@ def name_filter(line: Any) -> Markup:
     return isolated(decoded_line(str(line)))
 
 
+def raw_filter(shown: Any) -> str:
+    """Template filter: a literal's text as it is, for a field in which it is edited."""
+    return decoded(str(shown))
+
+
 def body_filter(shown: Any) -> Markup:
     """Template filter: a message's body, plain, white space as it came; the style sheet keeps it."""
     return Markup('<div class="body" dir="auto">{}</div>').format(visible(decoded(shown)))

@@ -42,7 +42,8 @@ def test_forms_do_their_work(own: Seeded, open_in: Open) -> None:
     page.locator("#comment [type=submit]").click()
     assert page.get_by_text("Said without a script").count() == 1
     page.locator("form[action$='/withdraw'] button").first.click()
-    assert page.get_by_text("Said without a script").count() == 0
+    assert page.locator("#comments").get_by_text("Said without a script").count() == 0
+    assert page.locator("#comment-body").input_value() == "Said without a script"
 
     page.locator("form[action$='/status'] select").select_option("review")
     page.locator("form[action$='/status'] button").first.click()

@@ -115,7 +115,9 @@ def test_a_reply_is_answered_where_it_stands_and_the_next_one_is_in_focus(board:
     assert board.page(target).by_id("inbox_undo").text == ""
     board.now -= SECOND
     back = board.submit(board.page(target), f"/comments/{cid[1]}/withdraw")
-    assert back.headers["location"] == f"/tasks/{first}#comments"
+    assert back.status == 200 and back.document.by_id("comment-body").text == "The red one"
+    assert "Answers shop-web" in back.document.by_id("answers-line").text
+    assert back.document.one("input", name="in_reply_to")["value"] == named
     assert board.page(target).by_id("inbox_undo").text == ""
 
 

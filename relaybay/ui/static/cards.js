@@ -1,10 +1,10 @@
 // Cards move in three ways: `[` and `]`, the menu "Move to…", and drag and drop. All three post the form that works
 // without a script, and take back what they did when asked to within a few seconds.
 import { refresh } from "./live.js";
-import { currentRow } from "./rows.js";
+import { chooseFirst, currentRow } from "./rows.js";
 import { say } from "./say.js";
 import { post } from "./send.js";
-import { offerUndo } from "./undo.js";
+import { offerUndo, tell, untell } from "./undo.js";
 
 const cardOf = (element) => element?.closest?.(".card");
 const keyOf = (card) => card.id.replace(/^card-/, "");
@@ -27,9 +27,13 @@ async function move(card, status, undoing = false) {
   let done = false;
   try {
     done = await post(address, body);
+  } catch {
+    notMoved(key, before);
+    return;
   } finally {
     card.classList.remove("sending");
   }
+  untell();
   if (!done) {
     // The plain way shows why.
     const form = mover.cloneNode(true);
@@ -54,23 +58,38 @@ async function move(card, status, undoing = false) {
   }
 }
 
-// A dropped card is on the board no more; it comes back all the same.
+function notMoved(key, status) {
+  tell(`${key} was not moved: the server does not answer. It is still in ${wordOf(status)}.`, "fault");
+}
+
+// A card that no column shows any more comes back all the same.
 async function restore(key, status, mover) {
   const body = new URLSearchParams(new FormData(mover));
   body.set("status", status);
-  if (await post(`/tasks/${encodeURIComponent(key)}/status`, body)) await refresh();
+  try {
+    if (!(await post(`/tasks/${encodeURIComponent(key)}/status`, body))) tell(`${key} was not put back.`, "fault");
+    else await refresh();
+  } catch {
+    tell(`${key} was not put back: the server does not answer.`, "fault");
+  }
+}
+
+// A key that acts on a card was pressed and none is chosen: the first is, and nothing else happens to it yet.
+function chooseOne() {
+  const row = chooseFirst(".cards");
+  tell(row ? `No card was chosen. Now ${keyOf(row)} is: press again to move it.` : "There is no card here.");
 }
 
 function shift(by) {
   const card = current();
   if (!card) {
-    say("No card is chosen: go to one with j or Tab first");
+    chooseOne();
     return;
   }
   const all = columns().map((one) => one.dataset.status);
   const next = all[all.indexOf(statusOf(card)) + by];
   if (next) move(card, next);
-  else say(`${keyOf(card)} is in the ${by < 0 ? "first" : "last"} column`);
+  else tell(`${keyOf(card)} is in the ${by < 0 ? "first" : "last"} column.`);
 }
 
 // --- the menu ---
@@ -112,7 +131,7 @@ document.addEventListener("click", (event) => {
   const act = event.target.closest("[data-act]")?.dataset.act;
   if (act === "card-before") shift(-1);
   if (act === "card-next") shift(1);
-  if (act === "card-menu" && !openMenu(current())) say("No card is chosen: go to one with j or Tab first");
+  if (act === "card-menu" && !openMenu(current())) chooseOne();
 });
 document.addEventListener("keydown", (event) => {
   const items = [...document.querySelectorAll("#move-menu:popover-open button:not(:disabled)")];

@@ -1,6 +1,7 @@
-// Lists: one tab stop each. Arrows and `j` `k` go from row to row, left and right through what a row offers, the space bar
-// peeks. A row is a child with an id; what has the focus in it is `data-row-main`, or else its first link.
+// Lists: one tab stop each. Arrows go from row to row, left and right through what a row offers; `j` `k` through all lists of
+// a page, `h` `l` (or Shift with an arrow) to the column beside; the space bar peeks. A row is a child with an id; what has the focus in it is `data-row-main`, or else its first link.
 import { rowsOf } from "./put.js";
+import { tell } from "./undo.js";
 
 const LISTS = ".cards, [data-list], #message_list .list, .rows tbody";
 const STOPS = "a[href], button, summary, input:not([type=hidden]), select, textarea, [tabindex]";
@@ -52,14 +53,21 @@ function go(row) {
 
 export function step(by) {
   const row = currentRow();
-  if (row) {
-    const rows = rowsOf(listOf(mainOf(row)));
+  if (row && !row.contains(document.activeElement)) {
     // With the focus elsewhere the row that had it last is where one goes on.
-    const on = row.contains(document.activeElement);
-    go(on ? rows[rows.indexOf(row) + by] : row);
+    go(row);
     return;
   }
-  go(listsOf().map((list) => rowsOf(list)[0]).find((one) => one && mainOf(one)));
+  // All rows of the page as one reads them: where a list ends the next one begins.
+  const rows = listsOf().flatMap(rowsOf).filter((one) => one === row || (mainOf(one) && one.checkVisibility()));
+  go(row ? rows[rows.indexOf(row) + by] : rows[0]);
+}
+
+// Puts the focus on the first row of the lists that fit, and gives the row.
+export function chooseFirst(lists) {
+  const row = [...document.querySelectorAll(lists)].flatMap(rowsOf).find(mainOf);
+  go(row);
+  return row;
 }
 
 function sideways(row, by) {
@@ -68,20 +76,24 @@ function sideways(row, by) {
   next?.focus();
 }
 
-// Columns stand side by side: left and right at a card's own title go to the next column that has one.
+// Columns stand side by side: of the next one that has cards, the card that stands nearest.
 function acrossColumns(row, by) {
   const lists = [...document.querySelectorAll(".cards")];
-  let at = lists.indexOf(row.parentElement);
-  if (at < 0 || document.activeElement !== mainOf(row)) return false;
-  const place = rowsOf(lists[at]).indexOf(row);
+  let at = lists.indexOf(row?.parentElement);
+  if (at < 0) {
+    chooseFirst(".cards");
+    return;
+  }
+  const topOf = (one) => one.getBoundingClientRect().top;
+  const far = (one) => Math.abs(topOf(one) - topOf(row));
   for (at += by; lists[at]; at += by) {
     const rows = rowsOf(lists[at]);
     if (rows.length) {
-      go(rows[Math.min(place, rows.length - 1)]);
-      return true;
+      go(rows.reduce((best, one) => (far(one) < far(best) ? one : best)));
+      return;
     }
   }
-  return false;
+  tell(`No column ${by < 0 ? "before" : "after"} this one has a card.`);
 }
 
 document.addEventListener("focusin", (event) => {
@@ -103,8 +115,8 @@ document.addEventListener("keydown", (event) => {
     ArrowUp: () => go(rows[at - 1]),
     Home: () => go(rows[0]),
     End: () => go(rows[rows.length - 1]),
-    ArrowRight: () => event.shiftKey ? acrossColumns(row, 1) : sideways(row, 1),
-    ArrowLeft: () => event.shiftKey ? acrossColumns(row, -1) : sideways(row, -1),
+    ArrowRight: () => (event.shiftKey && row.matches(".card") ? acrossColumns(row, 1) : sideways(row, 1)),
+    ArrowLeft: () => (event.shiftKey && row.matches(".card") ? acrossColumns(row, -1) : sideways(row, -1)),
     " ": () => document.querySelector("[data-act=peek]")?.click(),
   };
   const move = moves[event.key];
@@ -118,6 +130,8 @@ document.addEventListener("click", (event) => {
   const act = event.target.closest?.("[data-act]")?.dataset.act;
   if (act === "row-next") step(1);
   if (act === "row-previous") step(-1);
+  if (act === "column-before") acrossColumns(currentRow(), -1);
+  if (act === "column-next") acrossColumns(currentRow(), 1);
 });
 document.addEventListener("relaybay:put", arrange);
 arrange();

@@ -23,7 +23,8 @@ document.addEventListener("submit", async (event) => {
       sendPlainly(form, submitter);
       return;
     }
-    form.reset();
+    empty(form);
+    giveBack(form.dataset);
     if (form.dataset.quiet) say(form.dataset.quiet);
     await refresh();
     document.dispatchEvent(new CustomEvent("relaybay:done", { detail: { form } }));
@@ -34,6 +35,31 @@ document.addEventListener("submit", async (event) => {
     form.classList.remove("sending");
     form.removeAttribute("aria-busy");
   }
+});
+
+// Also of what a refused form came with; and ready for the next one.
+function empty(form) {
+  form.reset();
+  const fields = [...form.querySelectorAll("textarea, input:not([type])")];
+  for (const field of fields) field.value = "";
+  if (form.contains(document.activeElement)) fields[0]?.focus();
+}
+
+// What was taken back is ready to be written on, before whatever was typed since.
+function giveBack({ text, textTo }) {
+  const field = textTo && document.getElementById(textTo);
+  if (!field) return;
+  field.value = [text, field.value].filter(Boolean).join("\n\n");
+  field.focus();
+}
+
+// Who writes a text sends it from where they are: Enter alone makes a line.
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+  if (event.altKey || event.shiftKey || !field.matches?.("textarea") || !field.form) return;
+  event.preventDefault();
+  if (!event.repeat) field.form.requestSubmit();
 });
 
 function sendPlainly(form, submitter) {

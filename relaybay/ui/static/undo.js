@@ -1,5 +1,10 @@
-// The toast: what was just done, and how to take it back, for as long as that can be done.
+// The toast: what was just done, and how to take it back, for as long as that can be done. Above it the note: what was not
+// done, and why.
+import { say } from "./say.js";
+
 const SECONDS = 5;
+const NOTE_MS = { hint: 6_000, fault: 60_000 };
+const note = document.getElementById("note");
 const toast = document.getElementById("toast");
 const button = document.getElementById("toast-undo");
 const words = document.getElementById("toast-words");
@@ -30,6 +35,23 @@ export function offerUndo(said, back, until = Date.now() + SECONDS * 1000) {
     timer = left > 0 ? setTimeout(wait, left) : setTimeout(hide, 0);
   };
   wait();
+}
+
+let noteTimer = 0;
+
+// Something was asked for that could not be done: seen by everybody, and said. A fault stays until something is done.
+export function tell(sentence, kind = "hint") {
+  clearTimeout(noteTimer);
+  note.textContent = sentence;
+  note.className = `note note-${kind}`;
+  note.hidden = false;
+  noteTimer = setTimeout(untell, NOTE_MS[kind]);
+  say(sentence);
+}
+
+export function untell() {
+  clearTimeout(noteTimer);
+  note.hidden = true;
 }
 
 // A comment in its first seconds: the page has the form that withdraws it, the toast brings it to hand.
