@@ -28,7 +28,7 @@ def config_command(ctx: click.Context, as_json: bool) -> None:
 
     \b
       relaybay config show --origin
-      relaybay config set messaging.channels true
+      relaybay config set wake.minutes 10
     """  # noqa: D301 - Click reads the escape.
     if ctx.invoked_subcommand is None:
         _print_all(ctx.obj, origin=False, as_json=as_json)

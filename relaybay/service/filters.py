@@ -101,7 +101,8 @@ def sessions_called(tx: Tx, value: Value) -> list[int] | Refusal:
     if found:
         return found
     shown = name_literal("…" if naming.is_hook_id(tx, value.text) else value.text)
-    values = {"at": value.at + 1, "given": shown, "near": naming.near(tx, value.text)}
+    near_ones = offered(name_literal(title) for title in naming.near_titles(tx, value.text))
+    values = {"at": value.at + 1, "given": shown, "offers": near_ones}
     return Refusal("query.session_unknown", "RECV-1", values)
 
 

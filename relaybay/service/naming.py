@@ -74,10 +74,15 @@ def candidates(rows: Iterable[SessionRow]) -> str:
     return "; ".join(listed)
 
 
+def near_titles(tx: Tx, text: str, but: int | None = None) -> tuple[str, ...]:
+    """Titles that a name which no row has could stand for; `but` is the asking row."""
+    known = sessions.titles(tx, but, limit("near_names_looked_at_max"))
+    return near_names(names.one_line(text), known, limit("near_names_max"))
+
+
 def near(tx: Tx, text: str, but: int | None = None) -> str:
     """The sentence that offers names for one that no row has (RECV-1); `but` is the asking row."""
-    known = sessions.titles(tx, but, limit("near_names_looked_at_max"))
-    found = near_names(names.one_line(text), known, limit("near_names_max"))
+    found = near_titles(tx, text, but)
     if not found:
         return word("recv.nobody_near").text
     return word("recv.near", names=", ".join(name_literal(name) for name in found)).text

@@ -36,7 +36,7 @@ BOXES = {
 
 def message(tx: Tx, relay: Relay, mail: Mail, row: SessionRow | None = None) -> dict[str, Any]:
     """One message as pages show it: the item of a list, with the sentence of its state, since when that holds where it
-    is known, and what a mark was made by.
+    is known, what a mark was made by, and whether anybody looks in the session's `context` for it (CTX-3).
 
     `row` is the session whose page it stands on; without one every message counts as incoming.
     """
@@ -46,6 +46,8 @@ def message(tx: Tx, relay: Relay, mail: Mail, row: SessionRow | None = None) -> 
         shown["from"]["ref"] = f"S-{mail.sender_id}"
     if mail.delivered_us and mail.delivered_by:
         shown["delivered_by"] = mail.delivered_by
+    if mail.state == "delivered" and not mail.in_context_us:
+        shown["context"] = receipts.context_of(relay, "message", mail)
     code, shown["reason"] = receipts.standing(tx, relay, mail)
     since = receipts.since(tx, relay, mail, code)
     return shown | ({"reason_since": rfc3339(since)} if since else {})

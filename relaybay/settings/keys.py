@@ -9,7 +9,8 @@ from typing import Any
 
 from relaybay.errors import SettingsError
 
-_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+#: As `service/arguments.py` has it for a project that is made.
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _LOOPBACK = re.compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1")
 
 Value = str | int | bool
@@ -67,7 +68,7 @@ KEYS: Mapping[str, Key] = {
         Key(
             "messaging.channels",
             default=False,
-            help="channels, broadcasts and work, beside direct messages; from the next start of the server on",
+            help="channels, broadcasts and work, beside direct messages; this version has none of them yet",
             wanted="true or false",
         ),
         Key(
@@ -97,7 +98,7 @@ KEYS: Mapping[str, Key] = {
             "project.slug",
             "",
             "the project that task commands mean when none is named",
-            "a slug: lower-case letters, digits and hyphens, 64 at most",
+            "a project's short name: lower-case letters, digits and hyphens, 40 at most",
             lambda value: value == "" or _SLUG.fullmatch(value) is not None,
             in_project=True,
         ),

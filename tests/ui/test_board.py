@@ -229,7 +229,7 @@ def test_the_board_counts_what_is_not_delivered_and_not_read(board: Board) -> No
     page = board.page("/")
     assert "1 reply for you" in page.by_id(f"card-{key}").text
     assert page.one("title").text == "(1) Board · relaybay"
-    assert "2 not delivered" in page.by_id("standing").text
+    assert "2 messages not delivered" in page.by_id("standing").text
     assert "1 needs you" in page.by_id("standing").text
 
 
@@ -351,7 +351,7 @@ def test_a_session_page_says_how_mail_reaches_it_and_what_happened(board: Board)
     lively(board)
     page = board.page("/sessions/S-1")
     facts = page.by_id("session_facts").text
-    assert "is working, and its next tool call or prompt brings it" in facts
+    assert "It is working: what you write comes with its next tool call." in facts
     assert "/src/web" in facts
     assert "@" in facts
     assert "Message sent: shop-web to shop-api" in page.by_id("timeline").text

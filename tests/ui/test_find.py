@@ -374,7 +374,8 @@ def test_marks_name_what_is_still_missing(board: Board) -> None:
     assert "Stored 1 min ago from its own link not delivered" in said()
     assert "Waiting since it was stored." in said()
     board.hand_over(api)
-    assert "Delivered just now with a tool call not seen in context" in said()
+    assert "Delivered just now with a tool call in context: not known" in said()
+    assert "no transcript tells whether" in said(), "nobody looked, which is no finding"
     board.acknowledge(api, mid)
     assert "not " not in said().partition("Stored")[2]
 

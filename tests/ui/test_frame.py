@@ -40,7 +40,7 @@ def test_a_page_that_is_not_there_is_not_in_the_navigation(board: Board) -> None
 
 def test_the_line_at_the_head_counts_what_needs_the_owner_and_what_is_unread(board: Board) -> None:
     calm = board.page("/sessions").by_id("standing").text
-    assert calm == "nothing needs you 0 unread"
+    assert calm == "nothing needs you 0 messages unread"
     assert board.page("/").by_id("favicon")["href"].endswith("/icon.svg")
     web, api = board.session("shop-web", activity="working"), board.session("shop-api")
     key = board.task(bound=web)
@@ -50,7 +50,7 @@ def test_the_line_at_the_head_counts_what_needs_the_owner_and_what_is_unread(boa
     board.send(web, "shop-api", "three")
     board.reply(web, key, "hm")
     page = board.page("/projects")
-    assert page.by_id("standing").text == "1 needs you 2 not delivered 1 unread"
+    assert page.by_id("standing").text == "1 needs you 2 messages not delivered 1 message unread"
     assert page.by_id("nav")["data-needs"] == "1"
     assert page.by_id("favicon")["href"].endswith("/icon-needs.svg")
     assert page.by_id("favicon")["data-calm"].endswith("/icon.svg")
