@@ -256,9 +256,7 @@ def _identity(
     )  # fmt: skip
     before = speaker.link_state if speaker else "none"
     after = EFFECTS[outcome].a_link or before
-    verified = said.outcome in ("verified", "proven") or (
-        said.outcome == "judge" and _holds_exact(standing, after)
-    )
+    verified = said.outcome in ("verified", "proven") or (said.outcome == "judge" and _holds_exact(standing, after))
     proven_before = _proves_before(standing, outcome, before) if speaker else False
     return Identity(
         call=call,
