@@ -39,6 +39,7 @@ from relaybay.api.multipart import read_parts
 from relaybay.api.peer import is_same_user, over_unix
 from relaybay.api.problems import problem
 from relaybay.api.routes import Door, unguarded
+from relaybay.specs import limit
 
 COOKIE: Final = "relaybay_session"
 OWNER_HEADER: Final = "x-relaybay-owner"
@@ -250,8 +251,14 @@ class Gate:
         except ValueError:
             return word("http.malformed")
         if declared > self._bytes_max(door):
-            return word("http.body_too_large", bytes_max=self._bytes_max(door))
+            return self._too_large(request, door)
         return None
+
+    def _too_large(self, request: Request, door: Door) -> Answer:
+        """A form with a file in it is refused before the file is read: then the words are those of the file."""
+        if request.route is not None and request.route.ctx.upload:
+            return word("http.upload_too_large", most=limit("attachment_bytes_max"))
+        return word("http.body_too_large", bytes_max=self._bytes_max(door))
 
     def _bytes_max(self, door: Door) -> int:
         return self.limits.hook_body_bytes_max if door == "hooks" else self.limits.body_bytes_max
@@ -270,7 +277,7 @@ class Gate:
             async with asyncio.timeout(self.limits.body_seconds_max):
                 await request.receive_body()  # type: ignore[no-untyped-call]
         except PayloadTooLarge:
-            return word("http.body_too_large", bytes_max=bytes_max)
+            return self._too_large(request, door)
         except TimeoutError:
             return word("http.body_too_slow")
         return None

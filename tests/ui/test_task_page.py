@@ -178,6 +178,9 @@ def test_a_file_that_is_none_or_too_large_changes_nothing(board: Board) -> None:
     assert board.upload(path, "x" * 201, b"").status == 422
     large = board.upload(path, "a", b"x" * (limit("attachment_bytes_max") + 1))
     assert large.status == 413 and "attachment_too_large" in large.document.by_id("refusal-files").text
+    for size in (1_048_576, 1_500_000):
+        huge = board.upload(f"/tasks/{key}/files", "huge.bin", b"x" * size)
+        assert huge.status == 413 and "at most 1000000 bytes are kept" in huge.document.text, "before it is read"
     assert board.post(path, file="a.txt").status == 422, "a field is no file"
     assert board.dump() == before
     assert board.upload(path, "a", b"x" * limit("attachment_bytes_max")).status == 303
