@@ -252,6 +252,7 @@ class _Mail:
             wait_s=query.wait_s,
             types=query.kinds,
             limit=query.limit,
+            q=query.q,
         )
         return respond(outcome)
 

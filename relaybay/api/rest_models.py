@@ -94,6 +94,7 @@ class EventsQuery(Query):
 
     cursor: str = ""
     types: list[str] = Field(default=[], max_length=EVENT_TYPES_MAX)
+    q: str = ""
     limit: Count = LIST_DEFAULT
     wait_s: WaitSeconds = 0
 

@@ -96,9 +96,9 @@ def _task_bind_session(tx: Any, relay: Relay, caller: Caller, given: models.Task
     return binding.task_bind_session(tx, relay, caller, task=given.task, session=given.session)
 
 
-def events_since(tx: Any, _relay: Relay, *, cursor: str, types: Sequence[str], limit: int) -> Outcome:
-    """The feed, in the form that a long poll calls."""
-    return feed.events_since(tx, cursor=cursor, types=types, limit=limit)
+def events_since(tx: Any, _relay: Relay, *, cursor: str, types: Sequence[str], limit: int, q: str = "") -> Outcome:
+    """The feed, in the form that a long poll calls. `q` is the owner's alone: tools have no filter."""
+    return feed.events_since(tx, cursor=cursor, types=types, limit=limit, q=q)
 
 
 def live_sessions(tx: Any, relay: Relay) -> Outcome:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from relaybay.cli import output
-from relaybay.cli.options import json_option
+from relaybay.cli.options import filter_option, json_option
 from relaybay.cli.shell import Shell
 
 WAIT_SECONDS = 25
@@ -41,6 +41,7 @@ def _when(_ctx: click.Context, _param: click.Parameter, text: str | None) -> dat
     "--since", metavar="WHEN", callback=_when, help="Only from then on: a time, or how long ago (10m, 3h, 2d)."
 )
 @click.option("--types", metavar="T,…", help="Only these types.")
+@filter_option("session:S-2 -type:comment.*")
 @click.option("--limit", type=click.IntRange(min=1), help="How many at most.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until Ctrl-C. With --json: one line each.")
 @json_option
@@ -51,6 +52,7 @@ def events_command(
     whole: bool,
     since: datetime | None,
     types: str | None,
+    q: str | None,
     limit: int | None,
     follow: bool,
     as_json: bool,
@@ -66,9 +68,9 @@ def events_command(
         raise click.UsageError("--cursor, --all and --since each say where to begin; give one of them.")
     past = whole or since is not None
     if past:
-        answer = _past(shell, since, types, limit)
+        answer = _past(shell, since, {"types": types, "q": q}, limit)
     else:
-        answer = shell.server.get("events", seconds=_ANSWER_SECONDS, cursor=cursor, types=types, limit=limit)
+        answer = shell.server.get("events", seconds=_ANSWER_SECONDS, cursor=cursor, types=types, q=q, limit=limit)
     if not follow:
         _print_once(answer, as_json=as_json, begun=past or cursor is not None)
         return
@@ -78,7 +80,7 @@ def events_command(
                 print(json.dumps({"v": 1, **event, "cursor": answer.get("cursor")}), flush=True)
             else:
                 print(_line(event), flush=True)
-        query = {"cursor": answer.get("cursor"), "types": types, "limit": limit}
+        query = {"cursor": answer.get("cursor"), "types": types, "q": q, "limit": limit}
         answer = shell.server.get("events", seconds=_ANSWER_SECONDS, wait_s=WAIT_SECONDS, **query)
 
 
@@ -92,11 +94,11 @@ def _print_once(answer: dict[str, Any], *, as_json: bool, begun: bool) -> None:
     output.note(f"cursor {output.shown(answer.get('cursor', ''))}")
 
 
-def _past(shell: Shell, since: datetime | None, types: str | None, limit: int | None) -> dict[str, Any]:
+def _past(shell: Shell, since: datetime | None, only: dict[str, Any], limit: int | None) -> dict[str, Any]:
     """What has happened, as one answer with the cursor behind it."""
     found: list[dict[str, Any]] = []
     cursor = ""
-    for answer in _pages(shell, types):
+    for answer in _pages(shell, only):
         found += [event for event in answer["events"] if since is None or _at(event) >= since]
         cursor = answer["cursor"]
         if limit is not None and len(found) >= limit:
@@ -106,11 +108,11 @@ def _past(shell: Shell, since: datetime | None, types: str | None, limit: int | 
     return {"events": found, "cursor": cursor}
 
 
-def _pages(shell: Shell, types: str | None) -> Iterator[dict[str, Any]]:
+def _pages(shell: Shell, only: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The feed's pages, from its beginning to what is newest now."""
     cursor = _cursor_after(0)
     while True:
-        answer = shell.server.get("events", seconds=_ANSWER_SECONDS, cursor=cursor, types=types, limit=_PAGE)
+        answer = shell.server.get("events", seconds=_ANSWER_SECONDS, cursor=cursor, limit=_PAGE, **only)
         yield answer
         if not answer["events"] or answer["cursor"] == cursor:
             return

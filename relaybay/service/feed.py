@@ -11,7 +11,7 @@ from typing import Any
 from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules.text import name_literal
-from relaybay.service import listing
+from relaybay.service import filters, listing
 from relaybay.service.arguments import LIST_DEFAULT, check_limit, invalid
 from relaybay.service.clock import rfc3339
 from relaybay.store import events
@@ -36,24 +36,28 @@ def _key_of(cursor: str) -> int | None:
     return int(found[1]) if found and cursor_of(int(found[1])) == cursor else None
 
 
-def events_since(tx: Tx, *, cursor: str = "", types: Sequence[str] = (), limit: int = LIST_DEFAULT) -> Outcome:
+def events_since(
+    tx: Tx, *, cursor: str = "", types: Sequence[str] = (), limit: int = LIST_DEFAULT, q: str = ""
+) -> Outcome:
     """Events after `cursor`, oldest first, and the cursor to go on with; without one no events, only the present one.
 
-    A read. `types` are names or `kind.*`; with a filter the cursor moves past what it left out.
+    A read. `types` are names or `kind.*`, `q` is a filter (page 70), whose order does not count
+    here; with either the cursor moves past what it left out.
     """
     wrong = check_limit(limit)
     for kind in types:
         if wrong is None and not _TYPE.fullmatch(kind):
             wrong = invalid("types", "why.event_type", type=name_literal(kind))
-    if wrong is not None:
-        return Outcome(refusal=wrong)
+    asked = filters.narrowed(tx, q, "events") if wrong is None else wrong
+    if isinstance(asked, Refusal):
+        return Outcome(refusal=asked)
     newest = events.last(tx)
     if not cursor:
         return Outcome(data={"events": [], "cursor": cursor_of(newest), "text": word("events.cursor").text})
     key = _key_of(cursor)
     if key is None or key > newest:
         return Outcome(refusal=Refusal("cursor.invalid", "75"))
-    found = events.since(tx, key, tuple(types), limit + 1)
+    found = events.since(tx, key, tuple(types), limit + 1, asked[1])
     views, more = listing.cut([_view(*event) for event in found[:limit]], listing.room())
     last = views[-1]["id"] if more or len(found) > limit else newest
     said = word("events.listed", count=len(views)).text

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from relaybay.store.conditions import Condition
 from relaybay.store.subjects import CLIENT_EDGE, EDGE, subject
 from relaybay.store.transaction import Tx
 
@@ -14,21 +15,24 @@ Event = tuple[int, str, int, dict[str, Any]]
 _NO_TWIN: Final = f"NOT (e.type = '{EDGE}' AND instr(e.data, '\"by\": \"message_send\"') > 0)"
 
 
-def since(tx: Tx, cursor: int, types: tuple[str, ...], most: int) -> list[Event]:
-    """Events after `cursor`, oldest first: (key, type, at_us, data). `types` may end in `.*`; empty means all."""
-    where, values = "", []
+def since(tx: Tx, cursor: int, types: tuple[str, ...], most: int, conditions: Sequence[Condition] = ()) -> list[Event]:
+    """Events after `cursor`, oldest first: (key, type, at_us, data). `types` may end in `.*`; empty means all.
+    `conditions` are over `e`.
+    """
+    where = "".join(f" AND ({sql})" for sql, _ in conditions)
+    values = [value for _, given in conditions for value in given]
     if types:
         parts = []
         for kind in types:
             if kind.endswith(".*"):
-                parts.append("substr(type, 1, ?) = ?")
+                parts.append("substr(e.type, 1, ?) = ?")
                 values += [len(kind) - 1, kind[:-1]]
             else:
-                parts.append("type = ?")
+                parts.append("e.type = ?")
                 values.append(kind)
-        where = f" AND ({' OR '.join(parts)})"
+        where += f" AND ({' OR '.join(parts)})"
     rows = tx.rows(
-        f"SELECT id, type, at_us, data FROM event WHERE id > ?{where} ORDER BY id LIMIT ?",  # noqa: S608 - own words.
+        f"SELECT e.id, e.type, e.at_us, e.data FROM event e WHERE e.id > ?{where} ORDER BY e.id LIMIT ?",  # noqa: S608
         cursor,
         *values,
         most,
