@@ -7,7 +7,7 @@ as everywhere else, bodies as one JSON literal and names as one escaped line (TE
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from relaybay.domain import Outcome, Refusal
@@ -175,16 +175,28 @@ class _Cards:
         return card
 
 
-def happened(found: list[tuple[int, str, int, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Events as a timeline shows them; names in them are one escaped line.
+def happened(found: list[tuple[int, str, int, dict[str, Any]]], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Events as a timeline shows them; names in them are one escaped line. Who did it is kept as a ref: what that
+    session is called now stands beside it as `who`, if it is in `titles`.
 
     The Map's edge of a message of ours stands beside its `message.sent` and is left out; a client's own has only that.
     """
     return [
-        {"id": key, "type": type_, "at": rfc3339(at_us), "data": {k: _line(k, v) for k, v in data.items()}}
+        {"id": key, "type": type_, "at": rfc3339(at_us), "data": _told(data, titles)}
         for key, type_, at_us, data in found
         if type_ != "session.message" or data.get("by") == "client"
     ]
+
+
+def titles_of(rows: Iterable[SessionRow]) -> dict[str, str]:
+    """Ref → what the session is called."""
+    return {row.ref: row.title for row in rows}
+
+
+def _told(data: dict[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    told = {name: _line(name, value) for name, value in data.items()}
+    who = titles.get(data.get("by", ""))
+    return told if who is None else {**told, "who": name_line(who)}
 
 
 def _line(name: str, value: Any) -> Any:

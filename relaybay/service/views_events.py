@@ -11,7 +11,7 @@ from relaybay.service.arguments import one_session
 from relaybay.service.card import session_view
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import unknown
-from relaybay.service.views import happened
+from relaybay.service.views import happened, titles_of
 from relaybay.store import events, sessions, tasks
 from relaybay.store.conditions import all_of
 from relaybay.store.events import Event
@@ -39,8 +39,8 @@ def events_page(
     rows = _found(tx, query, known, int(before or 0))
     if isinstance(rows, Refusal):
         return Outcome(refusal=rows)
-    shown = happened(rows[:PAGE_EVENTS])
     others = sessions.every(tx)
+    shown = happened(rows[:PAGE_EVENTS], titles_of(others))
     return Outcome(
         data={
             "events": shown,

@@ -10,7 +10,7 @@ from relaybay.service import projects
 from relaybay.service.arguments import STATUSES
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
-from relaybay.service.views import ALL_MAX, asked_whole, happened, open_mail, session_short
+from relaybay.service.views import ALL_MAX, asked_whole, happened, open_mail, session_short, titles_of
 from relaybay.store import board as counted
 from relaybay.store import events, sessions, tasks
 from relaybay.store.tasks import TaskRow
@@ -49,7 +49,7 @@ def project_page(tx: Tx, relay: Relay, *, project: str, all_of: str = "") -> Out
             "sessions": people[:SESSIONS_MAX],
             "sessions_left_out": max(len(people) - SESSIONS_MAX, 0),
             "live": sum(one["link"] in ("exact", "guessed") and one["activity"] != "ended" for one in people),
-            "timeline": happened(events.about(tx, "project", found.slug, TIMELINE_MAX)),
+            "timeline": happened(events.about(tx, "project", found.slug, TIMELINE_MAX), titles_of(sessions.every(tx))),
         }
     )
 

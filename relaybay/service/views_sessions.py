@@ -15,7 +15,7 @@ from relaybay.service.card import session_view
 from relaybay.service.clock import rfc3339
 from relaybay.service.reach import reach, said
 from relaybay.service.relay import Relay
-from relaybay.service.views import ALL_MAX, asked_whole, happened, open_mail
+from relaybay.service.views import ALL_MAX, asked_whole, happened, open_mail, titles_of
 from relaybay.service.views_messages import message
 from relaybay.store import board as counted
 from relaybay.store import conversations, events, messages, sessions, tasks
@@ -91,7 +91,7 @@ def session_page(tx: Tx, relay: Relay, *, ref: str) -> Outcome:
             ],
             "messages": [message(tx, relay, mail, row) for mail in recent],
             **_conversations(tx, row),
-            "timeline": happened(events.about(tx, "session", row.ref, TIMELINE_MAX)),
+            "timeline": happened(events.about(tx, "session", row.ref, TIMELINE_MAX), titles_of(sessions.every(tx))),
         }
     )
 

@@ -10,7 +10,7 @@ from relaybay.service.card import author, comment_view, opening, pending, task_v
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import unknown
-from relaybay.service.views import happened, session_short
+from relaybay.service.views import happened, session_short, titles_of
 from relaybay.service.views_messages import message
 from relaybay.store import attachments, comments, events, messages, sessions, tasks
 from relaybay.store.comments import CommentRow
@@ -68,7 +68,7 @@ def task_page(
             "messages": [
                 message(tx, relay, mail) for mail in messages.listed(tx, "m.task_id = ?", [found.id], PAGE_MESSAGES)
             ],
-            "timeline": happened(about[:TIMELINE_MAX]),
+            "timeline": happened(about[:TIMELINE_MAX], titles_of(sessions.every(tx))),
             "files": there,
             "sessions": [session_short(relay, row) for row in offered[:PICKER_MAX]],
             "sessions_left_out": max(len(offered) - PICKER_MAX, 0),

@@ -56,6 +56,7 @@ class Renderer:
             words=words_filter,
             markdown=markdown_filter,
             ago=ago,
+            lasting=lasting,
             stamp=stamp,
         )
         # A fragment is rendered alone as well as within its page, so the macros come from neither.
@@ -70,6 +71,11 @@ def ago(at: str, now: str) -> str:
     """How long before `now` a time was, in words; both RFC 3339."""
     seconds = int((datetime.fromisoformat(now) - datetime.fromisoformat(at)).total_seconds())
     return "just now" if seconds < 1 else f"{age(seconds)} ago"
+
+
+def lasting(at: str, now: str) -> str:
+    """How long it has been so at `now`, in words: no "ago"; both RFC 3339."""
+    return age(max(0, int((datetime.fromisoformat(now) - datetime.fromisoformat(at)).total_seconds())))
 
 
 def stamp(at: str) -> str:

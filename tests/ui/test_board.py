@@ -293,7 +293,7 @@ def test_marks_say_when_and_by_which_proof(board: Board) -> None:
     board.acknowledge(docs, unproven)
     page = board.page("/messages")
     read = page.by_id(f"message-{proven}").text
-    assert "Stored 6 min ago from its own link" in read
+    assert "Sent 6 min ago from its own link" in read
     assert "Delivered 5 min ago at the end of a turn" in read
     assert "In context 5 min ago seen in the session's transcript" in read
     assert "Read just now acknowledged over its own link" in read

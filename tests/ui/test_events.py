@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
+from relaybay.domain import Caller
 from relaybay.service import inbox, projects, sessions, tasks
 from relaybay.service.views_events import PAGE_EVENTS
 from tests.ui.board_rig import OWNER, Board
@@ -200,3 +201,42 @@ def test_an_empty_feed_says_what_was_checked_and_what_to_do(board: Board) -> Non
 def test_the_inbox_of_a_seen_entry_is_told(board: Board) -> None:
     board.relay.store.write(lambda tx: inbox.spool_fault(tx, "x"))
     assert [type_ for type_, _ in feed(board)] == ["inbox.fault"]
+
+
+def test_the_feed_speaks_in_words_and_names_sessions_by_their_titles(board: Board) -> None:
+    web = board.session("shop-web", activity="working")
+    key = board.task("Mend the cart", bound=web)
+    caller = Caller(hook_session=web.hook_id)
+    board.write(lambda tx: tasks.task_update(tx, board.relay, caller, task=key, change=tasks.Change(status="doing")))
+    named = {"session": web.ref, "title": "shop-web"}
+    board.relay.store.write(
+        lambda tx: [
+            tx.emit(type_, **data)
+            for type_, data in [
+                ("session.created", named),
+                *(("session.ended", {**named, "reason": reason}) for reason in ("prompt_input_exit", "silent", "never heard of")),
+                ("session.asks", {**named, "what": "permission"}),
+                ("session.asks", {**named, "what": "input"}),
+                ("comment.read", {"comment_id": "c_1", "task": key, **named, "verified": True}),
+                ("comment.delivered", {"comment_id": "c_1", "task": key, **named}),
+            ]
+        ]
+        and None
+    )  # fmt: skip
+    said = [e.text for e in board.page("/events").all("span", class_="feed-words")]
+    assert said[:9] == [
+        f"Your comment on {key} delivered to shop-web",
+        f"Your comment on {key} read by shop-web",
+        "shop-web waits for your input",
+        "shop-web asks for permission",
+        "shop-web ended: never heard of",
+        "shop-web ended: nothing was heard for too long",
+        "shop-web ended: its user left the client",
+        "Session shop-web appeared",
+        f"Task {key} moved from To do to Doing by shop-web",
+    ]
+    by = next(event for event in board.get("/events.json").json["events"] if event["type"] == "task.updated")
+    assert (by["data"]["by"], by["data"]["who"]) == (web.ref, "shop-web")
+    own = board.page(f"/sessions/{web.ref}").by_id("timeline").text
+    assert "Appeared" in own and "Ended: its user left the client" in own
+    assert "by shop-web" in board.page(f"/tasks/{key}").by_id("timeline").text

@@ -371,13 +371,13 @@ def test_marks_name_what_is_still_missing(board: Board) -> None:
     def said() -> str:
         return board.page("/messages").by_id(f"message-{mid}").text
 
-    assert "Stored 1 min ago from its own link not delivered" in said()
-    assert "Waiting since it was stored." in said()
+    assert "Sent 1 min ago from its own link not delivered" in said()
+    assert "Waiting since it was sent." in said()
     board.hand_over(api)
     assert "Delivered just now with a tool call in context: not known" in said()
     assert "no transcript tells whether" in said(), "nobody looked, which is no finding"
     board.acknowledge(api, mid)
-    assert "not " not in said().partition("Stored")[2]
+    assert "not " not in said().partition("Sent")[2]
 
 
 def test_since_when_a_reason_holds_is_said(board: Board) -> None:

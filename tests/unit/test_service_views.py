@@ -83,7 +83,7 @@ def test_events_of_our_own_edges_are_left_out_and_names_are_one_line(rig) -> Non
         event(type="session.message", by="message_send"),
         event(type="session.message", by="client", **{"from": "a\nb", "to": None, "task": "c\nd"}),
         event(type="message.sent", to="<x>"),
-    ])  # fmt: skip
+    ], {})  # fmt: skip
     assert [(one["type"], one["data"]) for one in found] == [
         ("session.message", {"by": "client", "from": "a\\nb", "to": None, "task": "c\nd"}),
         ("message.sent", {"to": "\\u003cx\\u003e"}),
@@ -193,3 +193,34 @@ def test_the_feed_by_type_task_and_session_and_by_what_they_are_not(rig) -> None
     ):
         refused = rig.store.read(lambda tx, s=said: views_events.events_page(tx, rig.relay, **s)).refusal
         assert refused.answer == answer
+
+
+def test_who_did_something_is_named_as_the_session_is_called_now(rig) -> None:
+    def told(**data):
+        [one] = views.happened([(1, "task.updated", rig.now, data)], {"S-1": "a\nb", "None": "odd", "client": "x"})
+        return one["data"]
+
+    assert told(by="S-1") == {"by": "S-1", "who": "a\\nb"}
+    assert told(author="S-1", title="c") == {"author": "S-1", "title": "c"}, "an author's title is kept beside it"
+    assert told(by="owner", author="S-1") == {"by": "owner", "author": "S-1"}
+    assert told(by="S-2") == {"by": "S-2"}
+    titles = rig.store.read(lambda tx: views.titles_of(sessions.every(tx)))
+    assert titles[rig.bob.ref] == rig.bob.title
+
+
+def test_a_filter_that_asks_for_what_was_dropped_has_a_column_of_it(rig) -> None:
+    rig.task(status="dropped")
+    rig.task(status="done")
+
+    def columns(q: str, **more):
+        return [
+            (one["status"], one["count"], one["left_out"]) for one in page(rig, views.board, q=q, **more)["columns"]
+        ]
+
+    assert len(columns("")) == len(columns("-status:dropped")) == len(columns("status:done")) == 5
+    assert columns("status:dropped,done")[4:] == [("done", 1, 0), ("dropped", 1, 0)]
+    assert page(rig, views.board)["dropped"] == 1
+    for _ in range(views.COLUMN_CARDS):
+        rig.task(status="dropped")
+    assert columns("status:dropped")[-1] == ("dropped", 11, 1)
+    assert columns("status:dropped", all_of="dropped")[-1] == ("dropped", 11, 0)

@@ -38,7 +38,7 @@ export function tick() {
   const selecting = selection && !selection.isCollapsed;
   for (const time of document.querySelectorAll("time[datetime]")) {
     const seconds = (Date.now() + ahead - Date.parse(time.dateTime)) / 1000;
-    const text = seconds < 1 ? "just now" : `${age(seconds)} ago`;
+    const text = time.dataset.age === "for" ? age(seconds) : seconds < 1 ? "just now" : `${age(seconds)} ago`;
     const node = time.firstChild;
     if (!node || node.nodeValue === text || (selecting && selection.containsNode(time, true))) continue;
     node.nodeValue = text;
