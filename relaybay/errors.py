@@ -10,6 +10,7 @@ RelaybayError
     ├── StoreDamaged     the file is not the one that gave the promises (exit 74)
     ├── StoreNewer       the schema is newer than the program (exit 78)
     └── StoreUnavailable closing, or an I/O error after which nothing more is promised (HTTP 503)
+        └── SearchDamaged the index of full-text search alone, which is made anew
 """
 
 from __future__ import annotations
@@ -60,3 +61,7 @@ class StoreNewer(StoreError):  # noqa: N818
 
 class StoreUnavailable(StoreError):  # noqa: N818
     """The store is closing or has failed; nothing more is promised."""
+
+
+class SearchDamaged(StoreUnavailable):
+    """The index of full-text search cannot be used. It follows from the texts and is made anew; all else is sound."""

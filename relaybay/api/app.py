@@ -39,6 +39,8 @@ from relaybay.transcript import Transcripts
 from relaybay.ui import pages
 
 log = logging.getLogger(__name__)
+#: What went wrong while the server was down is found soon, and not before the server answers.
+_FIRST_SEARCH_LOOK_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def build(settings: Settings, paths: Paths, relay: Relay, doctor: Doctor | None 
     register_spool(routes, relay, paths.spool)
     surface = register_mcp(routes, relay, commits)
     rest.register_rest(routes, relay, gate, commits, folder=folder, seen=seen, surface=surface, paths=paths)
-    stream.register_stream(routes, commits)
+    stream.register_stream(routes, commits, gate.stands)
     metrics.register_metrics(routes, relay, surface, commits)
     house = House(paths, settings, _written(paths), _told(app, relay, seen, surface, commits), doctor)
     pages.register_board(routes, relay, gate, house)
@@ -119,8 +121,10 @@ def _sweep(app: Sanic, relay: Relay, settings: Settings) -> None:  # type: ignor
         often = limit("interruption_sweep_seconds")
         sweeping = _every(often, lambda: context_proof.look_for_interruptions(relay))
         running.append(asyncio.create_task(sweeping, name="interruptions"))
-        minutes = limit("search_look_minutes")
-        running.append(asyncio.create_task(_every(minutes * 60, lambda: search_index.mend(relay.store)), name="search"))
+        mending = _every(
+            limit("search_look_minutes") * 60, lambda: search_index.mend(relay.store), first=_FIRST_SEARCH_LOOK_SECONDS
+        )
+        running.append(asyncio.create_task(mending, name="search"))
         seconds = limit("process_sweep_seconds")
         running.append(asyncio.create_task(_every(seconds, _gone(relay, settings)), name="sweep"))
 
@@ -149,9 +153,12 @@ def _gone(relay: Relay, settings: Settings) -> Callable[[], None]:
     return work
 
 
-async def _every(seconds: float, work: Callable[[], object]) -> None:
+async def _every(seconds: float, work: Callable[[], object], *, first: float | None = None) -> None:
+    """`work` again and again; for the first time after so many seconds."""
+    pause = seconds if first is None else first
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(pause)
+        pause = seconds
         try:
             await asyncio.to_thread(work)
         except Exception:

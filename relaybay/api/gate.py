@@ -178,6 +178,11 @@ class Gate:
         set_cookie = f"{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
         return HTTPResponse(b"", status=HTTPStatus.SEE_OTHER, headers={"Location": "/", "Set-Cookie": set_cookie})
 
+    def stands(self, request: Request) -> bool:
+        """Whether the caller's login has not ended since; one without a cookie has none that could."""
+        cookie: str = request.ctx.caller.cookie
+        return not cookie or self.logins.knows(cookie)
+
     def csrf_token(self, request: Request) -> str:
         """The token that forms on a page for this caller must carry."""
         return self.logins.csrf_token(request.ctx.caller.cookie)

@@ -61,6 +61,7 @@ class Logins:
             return False
         if not self._fresh(begun, LOGIN_LIFE_US):
             del self._logins[key]
+            self._save()
             return False
         return True
 

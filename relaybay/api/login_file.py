@@ -49,7 +49,9 @@ class LoginFile:
             os.close(file)
 
     def write(self, logins: dict[bytes, int]) -> None:
-        """Replaces the file in one step. When it can't be written these logins end with the server, and it says so."""
+        """Replaces the file in one step. When it can't be written it goes: these logins end with the server then, and
+        none that was ended comes back with the next one.
+        """
         text = json.dumps({"v": _VERSION, "logins": {key.hex(): at_us for key, at_us in logins.items()}})
         aside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
@@ -60,9 +62,10 @@ class LoginFile:
                 os.fsync(file)
             aside.replace(self.path)
         except OSError as error:
-            _log.warning("this login, or its end, is forgotten by the next start: %s: %s", self.path, error)
-            with contextlib.suppress(OSError):
-                aside.unlink()
+            _log.warning("the next start knows no browser, each has to log in again: %s: %s", self.path, error)
+            for path in (aside, self.path):
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
 def _content(file: int) -> bytes:

@@ -8,6 +8,7 @@ event: changed  data: {"names": ["message.sent", "session:S-3", "task:shop-1"]},
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from sanic import HTTPResponse, Request
@@ -24,8 +25,10 @@ _GATHER_SECONDS: Final = 0.02
 """How long a burst of commits is collected into one piece."""
 
 
-def register_stream(routes: Routes, commits: Commits, *, ping_seconds: float = PING_SECONDS) -> None:
-    """Adds `GET /api/v1/stream`."""
+def register_stream(
+    routes: Routes, commits: Commits, stands: Callable[[Request], bool], *, ping_seconds: float = PING_SECONDS
+) -> None:
+    """Adds `GET /api/v1/stream`. `stands`: whether the caller may still read; the stream of a login ends with it."""
 
     async def stream(request: Request) -> HTTPResponse | None:
         if commits.count >= READERS_MAX:
@@ -34,7 +37,10 @@ def register_stream(routes: Routes, commits: Commits, *, ping_seconds: float = P
             response = await request.respond(content_type="text/event-stream; charset=utf-8")
             await response.send(b"retry: 2000\nevent: hello\ndata: {}\n\n")
             while not commits.closing:
-                if await commits.heard(listener, ping_seconds):
+                heard = await commits.heard(listener, ping_seconds)
+                if not stands(request):
+                    break
+                if heard:
                     await asyncio.sleep(_GATHER_SECONDS)
                     names = listener.take()
                     await response.send(b"event: changed\ndata: " + dumps({"names": names}) + b"\n\n")

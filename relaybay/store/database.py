@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 from pony.orm import Database, db_session
 
-from relaybay.errors import StoreDamaged, StoreLocked, StoreNewer, StoreReadOnly, StoreUnavailable
+from relaybay.errors import SearchDamaged, StoreDamaged, StoreLocked, StoreNewer, StoreReadOnly, StoreUnavailable
 from relaybay.specs import limit
-from relaybay.store import entities, migrations, seals, sqlite
+from relaybay.store import entities, migrations, seals, search, sqlite
 from relaybay.store.mark import Mark, file_of, kept, newest, promised
 from relaybay.store.transaction import Tx
 from relaybay.store.writer import Lane, Unit, Writer
@@ -66,6 +66,7 @@ class Store:
         self._take_folder()
         self._mark = Mark(self.path)
         self._looked = (float("-inf"), "")
+        self._mending: Future[None] | None = None
         try:
             self.db: Database = entities.define()
             self.db.on_connect(provider="sqlite")(lambda _db, connection: sqlite.prepare(connection))
@@ -234,6 +235,9 @@ class Store:
                 return self._telling(work)(Tx(connection, self._clock(), model=self.db))
         except Exception as error:
             # A damaged file is found by whoever reads it first, and must not look like a fault of ours (FLT-8).
+            if sqlite.search_is_damaged(error):
+                self._mend_search()
+                raise SearchDamaged(f"the search index: {error}") from error
             named = sqlite.named(error)
             if named is None or isinstance(named, StoreReadOnly):
                 raise  # A query that writes is a fault of ours.
@@ -244,6 +248,13 @@ class Store:
                 self._local.connection = None
             elif connection.in_transaction:
                 connection.execute("ROLLBACK")
+
+    def _mend_search(self) -> None:
+        """Has the index of full-text search made anew, once for all who meet the damage meanwhile."""
+        with self._opened_lock:
+            if self._mending is None or self._mending.done():
+                log.warning("the search index is damaged and is made anew")
+                self._mending = self.submit(search.rebuild)
 
     def submit_read(self, work: Callable[[Tx], T]) -> Future[T]:
         """Runs a query in one snapshot on a reader thread."""

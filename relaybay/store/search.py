@@ -8,10 +8,12 @@ Belongs here: what is found. Does not: the grammar of a query (`rules/query.py`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relaybay.errors import SearchDamaged
 from relaybay.store import sqlite
 from relaybay.store.transaction import Tx
 
@@ -23,6 +25,8 @@ _QUOTE = '"'
 _WEIGHTS = "10.0, 4.0, 1.0, 1.0"
 _TITLE, _BODY, _STEP = 1, 2, 3
 _SNIPPET_WORDS = 24
+#: The form of FTS5's own tables (its `FTS5_CURRENT_VERSION`).
+_FTS5_VERSION = 4
 #: What is looked for: a word, or several that stand beside each other, and whether the last may go on.
 Words = Sequence[tuple[str, bool]]
 #: SQL with a `?` for each of its values.
@@ -61,22 +65,40 @@ class Found:
 
 def put_task(tx: Tx, task_id: int) -> None:
     """Keeps a task's key, title, text and steps as they are now."""
-    tx.run("DELETE FROM search_text WHERE rowid = ?", 2 * task_id)
-    tx.run(f"{_PUT} {_TASKS} WHERE t.id = ?", task_id)
+    with _named():
+        tx.run("DELETE FROM search_text WHERE rowid = ?", 2 * task_id)
+        tx.run(f"{_PUT} {_TASKS} WHERE t.id = ?", task_id)
 
 
 def put_comment(tx: Tx, comment_id: int) -> None:
     """Keeps the text of a new comment; one that was stored never changes."""
-    tx.run(f"{_PUT} {_COMMENTS} WHERE c.id = ?", comment_id)
+    with _named():
+        tx.run(f"{_PUT} {_COMMENTS} WHERE c.id = ?", comment_id)
 
 
 def drop_comment(tx: Tx, comment_id: int) -> None:
     """Forgets a comment's text."""
-    tx.run("DELETE FROM search_text WHERE rowid = ?", 2 * comment_id + 1)
+    with _named():
+        tx.run("DELETE FROM search_text WHERE rowid = ?", 2 * comment_id + 1)
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    """What goes wrong with the index alone, by its own name: whoever hears it makes the index anew."""
+    try:
+        yield
+    except Exception as error:
+        if sqlite.refuses_search(error):
+            raise SearchDamaged(f"the search index: {error}") from error
+        raise
 
 
 def complete(tx: Tx) -> bool:
-    """Whether there are as many texts here as tasks and comments: a look that costs next to nothing."""
+    """Whether there are as many texts here as tasks and comments, and they can be looked in: a look that costs next to
+    nothing. Raises SearchDamaged.
+    """
+    with _named():
+        tx.rows("SELECT rowid FROM search_text WHERE search_text MATCH ? LIMIT 1", expression([("a", False)]))
     return bool(texts(tx) == tx.value("SELECT (SELECT count(*) FROM task) + (SELECT count(*) FROM comment)"))
 
 
@@ -88,6 +110,9 @@ def faithful(tx: Tx) -> bool:
 
 def rebuild(tx: Tx) -> None:
     """Makes all that is kept here anew, whatever was there."""
+    # A table whose configuration was damaged opens no more, and what does not open cannot be dropped.
+    tx.run("DELETE FROM search_text_config")
+    tx.run("INSERT INTO search_text_config (k, v) VALUES ('version', ?)", _FTS5_VERSION)
     tx.run("DROP TABLE search_text")
     tx.run(f"CREATE {sqlite.WORDS['search_text']}")
     tx.run(f"{_PUT} {_TASKS}")

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from relaybay.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from relaybay.errors import SearchDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from relaybay.store import migrations, seals
 
 #: The DDL's words (`migrations/`): an INTEGER PRIMARY KEY is 64 bits; AUTOINCREMENT keeps a deleted row's key
@@ -134,7 +134,16 @@ def search_is_damaged(error: BaseException) -> bool:
     says that it is damaged, or breaks its own constraints where its root is gone; one of ours ends a statement alone.
     """
     code = int(getattr(_raised(error), "sqlite_errorcode", 0))
-    return code == sqlite3.SQLITE_CORRUPT_VTAB or code & _PRIMARY == sqlite3.SQLITE_CONSTRAINT
+    known = code == sqlite3.SQLITE_CORRUPT_VTAB or code & _PRIMARY == sqlite3.SQLITE_CONSTRAINT
+    return known or isinstance(error, SearchDamaged)
+
+
+def refuses_search(error: BaseException) -> bool:
+    """Whether a statement on the index alone was refused for no reason outside of it: by its own error, or by one that
+    would be a fault in the statement, such as a configuration of FTS5 that nobody can have written.
+    """
+    code = int(getattr(_raised(error), "sqlite_errorcode", 0)) & _PRIMARY
+    return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT) or search_is_damaged(error)
 
 
 def ends_all(error: BaseException) -> bool:

@@ -125,7 +125,7 @@ def serve(folder: Path, **more: Any) -> Served:
     )
     seen = Seen()
     rest.register_rest(routes, relay, gate, commits, folder=key_folder, seen=seen, surface=surface, paths=paths)
-    stream.register_stream(routes, commits, ping_seconds=more.get("ping_seconds", stream.PING_SECONDS))
+    stream.register_stream(routes, commits, gate.stands, ping_seconds=more.get("ping_seconds", stream.PING_SECONDS))
     metrics.register_metrics(routes, relay, surface, commits)
     gate.install(app)
     server = ServerThread(app, socket_path=more.get("socket_path")).start()

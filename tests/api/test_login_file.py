@@ -53,7 +53,6 @@ def test_a_login_that_was_ended_stays_ended(tmp_path: Path) -> None:
 def test_a_login_lives_no_longer_for_a_restart(tmp_path: Path) -> None:
     cookie = _log_in(_logins(tmp_path))
     assert _logins(tmp_path, NOW + LOGIN_LIFE_US).knows(cookie)
-    assert not _logins(tmp_path, NOW + LOGIN_LIFE_US + 1).knows(cookie)
     assert not _logins(tmp_path, NOW - LOGIN_LIFE_US - 1).knows(cookie)
 
 
@@ -116,13 +115,34 @@ def test_a_login_that_cannot_be_kept_is_one_all_the_same(tmp_path: Path, caplog:
     folder.mkdir(0o500)
     logins = _logins(folder)
     assert logins.knows(_log_in(logins))
-    assert "forgotten by the next start" in caplog.text
+    assert "the next start knows no browser" in caplog.text
+
+
+def test_a_logout_that_cannot_be_written_down_is_none_that_the_next_start_forgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logins = _logins(tmp_path)
+    cookie = _log_in(logins)
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("relaybay.api.login_file.os.fsync", full)
+    logins.end(cookie)
+    monkeypatch.undo()
+    assert not _logins(tmp_path).knows(cookie)
+
+
+def test_a_login_that_ran_out_stays_so_when_the_clock_goes_back(tmp_path: Path) -> None:
+    cookie = _log_in(_logins(tmp_path))
+    assert not _logins(tmp_path, NOW + LOGIN_LIFE_US + 1).knows(cookie)
+    assert not _logins(tmp_path).knows(cookie)
 
 
 def test_a_folder_that_went_away_costs_no_login(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     logins = _logins(tmp_path / "gone")
     assert logins.knows(_log_in(logins))
-    assert "forgotten by the next start" in caplog.text
+    assert "the next start knows no browser" in caplog.text
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -287,6 +288,29 @@ def test_a_silent_stream_pings(tmp_path, socket_path) -> None:
     one = serve(tmp_path, socket_path=socket_path, ping_seconds=0.1)
     try:
         assert pieces(one, 3)[1:] == [": ping", ": ping"]
+    finally:
+        stop(one)
+
+
+@pytest.mark.spec("70", "75")
+def test_a_stream_ends_with_its_login(tmp_path, socket_path) -> None:
+    """It went on naming tasks and sessions to whoever had logged out, and other tabs took themselves for live."""
+    one = serve(tmp_path, socket_path=socket_path, ping_seconds=0.2)
+    try:
+        cookie = one.gate.logins.redeem(one.gate.logins.mint_code())
+        head = f"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1:{one.server.port}\r\nCookie: relaybay_session={cookie}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", one.server.port), timeout=20) as connection:
+            connection.sendall(head.encode())
+            data = b""
+            while b"event: hello" not in data:
+                data += connection.recv(4096)
+            one.gate.logins.end(cookie)
+            one.post("projects", slug="secret")
+            while part := connection.recv(4096):
+                data += part
+                if data.endswith(b"0\r\n\r\n"):
+                    break
+        assert b"event: changed" not in data and data.endswith(b"0\r\n\r\n")
     finally:
         stop(one)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
-from relaybay.errors import StoreUnavailable
+from relaybay.errors import SearchDamaged, StoreUnavailable
 from relaybay.service import search_index
 from relaybay.service.relay import open_relay
 from relaybay.store import comments, messages, search, tasks
@@ -242,6 +243,49 @@ def test_a_damaged_index_never_stops_the_writer(shop, which: str, block: str) ->
     comment = add_comment(shop, made[-1], "a needle in a comment")
     search_index.mend(shop)
     assert set(hits(shop, "needle")) == {(old, None), *((task, None) for task in made), (made[-1], comment)}
+    assert dialect.search_damage(shop.path) == ""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE search_text_config SET v = 5",
+        "UPDATE search_text_config SET v = 'four'",
+        "UPDATE search_text_config SET k = 'versiom'",
+        "DELETE FROM search_text_config",
+    ],
+)
+def test_a_configuration_of_the_index_that_was_damaged_is_mended_at_the_start(tmp_path, statement: str) -> None:
+    """One flipped bit there, and every task and comment was a fault of ours, whatever was started again."""
+    first = open_relay(tmp_path / "relaybay.db", lambda: NOW)
+    first.store.write(lambda tx: tasks.add_project(tx, "shop", "Shop", ""))
+    old = add_task(first.store, "needle")
+    first.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "relaybay.db")) as connection:
+        connection.execute(statement)
+        connection.commit()
+    again = open_relay(tmp_path / "relaybay.db", lambda: NOW)
+    try:
+        new = add_task(again.store, "needle two")
+        assert set(hits(again.store, "needle")) == {(old, None), (new, None)}
+        assert dialect.search_damage(again.store.path) == "" and not search_index.mend(again.store)
+    finally:
+        again.close()
+
+
+def test_who_reads_a_damaged_index_has_it_mended(shop) -> None:
+    """A saved filter with a word in it took the whole board away until a timer looked, half an hour later."""
+    tasks_made = [add_task(shop, f"needle {number}") for number in range(50)]
+    damage(shop, "UPDATE search_text_data SET block = x'00112233445566778899aabbccddeeff' WHERE id > 10")
+    with pytest.raises(SearchDamaged):
+        hits(shop, "needle")
+    for _ in range(100):
+        with contextlib.suppress(SearchDamaged):
+            assert {task for task, _ in hits(shop, "needle")} == set(tasks_made)
+            break
+        time.sleep(0.02)
+    else:
+        raise AssertionError("nobody mended it")
     assert dialect.search_damage(shop.path) == ""
 
 
