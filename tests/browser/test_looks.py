@@ -93,3 +93,27 @@ def test_no_keys_are_told_of_where_none_work(few: Seeded, open_in: Open) -> None
     assert page.locator("kbd").count() > 3
     assert not [one for one in page.locator("kbd").all() if one.is_visible()]
     assert open_in(few.world).page("/").locator("kbd").first.is_visible()
+
+
+@pytest.mark.parametrize("path", ["/inbox", "/messages", "/search"])
+def test_a_count_of_more_digits_moves_nothing(few: Seeded, open_in: Open, path: str) -> None:
+    page = open_in(few.world).page(path)
+    ends = "() => document.querySelector('.page-head').getBoundingClientRect().bottom"
+    widths = range(760, 1400, 20)
+
+    def heads() -> list[float]:
+        found = []
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 800})
+            found.append(page.evaluate(ends))
+        return found
+
+    before = heads()
+    page.evaluate("""() => {
+      for (const link of document.querySelectorAll("#standing a")) {
+        link.lastChild.nodeValue = link.lastChild.nodeValue.replace(/\\d+/, "888");
+      }
+    }""")
+    assert page.locator("#standing").inner_text().count("888") == 3
+    moved = [width for width, was, now in zip(widths, before, heads(), strict=True) if was != now]
+    assert not moved
