@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from relaybay.rules.text import literal
 
@@ -19,6 +20,7 @@ _SHORT = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "r": "[U+000D]", "b": "[U+
 _SHOWN = "<>&"
 _BACKTICKS = re.compile("`+")
 _FENCE_MIN = 3
+_YAML_WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def task_document(task: TaskPart) -> str:
     """The task as one Markdown document."""
     matter = [
         ("key", task.key),
-        ("project", task.project),
+        ("project", _plain(task.project)),
         ("title", _quoted(task.title)),
         *_task_facts(task),
     ]
@@ -108,7 +110,7 @@ def task_document(task: TaskPart) -> str:
 def project_document(project: ProjectPart) -> str:
     """The project and all its tasks as one Markdown document."""
     matter = [
-        ("project", project.slug),
+        ("project", _plain(project.slug)),
         ("title", _quoted(project.title)),
         *([("root", _quoted(project.root))] if project.root else []),
         ("created", project.created),
@@ -161,6 +163,11 @@ def _quoted(text: str) -> str:
     """A scalar of the front matter. What cannot be seen is a sign in it, so quote and backslash are all to escape."""
     line = " ".join(shown(text).split()).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{line}"'
+
+
+def _plain(slug: str) -> str:
+    """A slug as a scalar: quoted where YAML would take it for a number, a date, a truth or nothing."""
+    return f'"{slug}"' if slug[0].isdigit() or slug in _YAML_WORDS else slug
 
 
 def _front(matter: Iterable[tuple[str, str]]) -> list[str]:

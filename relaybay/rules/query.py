@@ -85,9 +85,11 @@ def parse(text: str, subject: Subject) -> Query | Fault:
     if odd is not None:
         return Fault("not_text", odd.start())
     try:
-        return Query(tuple(_Parser(text, subject).terms()))
+        query = Query(tuple(_Parser(text, subject).terms()))
     except _Wrong as wrong:
         return wrong.fault
+    # Its own address has it in the other form, which must not be refused where this one was taken.
+    return Fault("too_long", QUERY_CHARS_MAX) if len(printed(query)) > QUERY_CHARS_MAX else query
 
 
 _NO_TEXT: Final = re.compile("[\x00\ud800-\udfff]")

@@ -84,8 +84,8 @@ WORDY: Final[frozenset[Subject]] = frozenset({"tasks", "sessions", "search"})
 #: Kept for what is to come, and refused by name until then → what it filters.
 RESERVED: Final = {"topic": "channels"}
 
-_AGE: Final = re.compile(r"[1-9]\d{0,4}[smhdw]")
-_TIME: Final = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z?)?")
+_AGE: Final = re.compile(r"[1-9][0-9]{0,4}[smhdw]")
+_TIME: Final = re.compile(r"(19[7-9][0-9]|2[0-9]{3})-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z?)?")
 _EVENT_TYPE: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*(\.\*)?")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 

@@ -81,7 +81,7 @@ def _add(tx: Tx, relay: Relay, who: Identity | None, slug: str, title: str, root
     if wrong is not None or isinstance(folder, Refusal):
         return Outcome(refusal=wrong or folder)  # type: ignore[arg-type]
     author = writes.settle(tx, relay, who)
-    before, shown = tasks.project(tx, slug), names.one_line(title)
+    before, shown = tasks.project(tx, slug), "" if blank(title) else names.one_line(title)
     if before is None:
         project, answer = make(tx, slug, shown, folder, author), "project.added"
     else:

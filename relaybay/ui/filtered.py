@@ -36,6 +36,10 @@ async def show(
     """The page `name`, filtered. Its own address has the filter in its shortest form, and of `given` what is `kept`."""
     typed = request.args.get("q", "") if request.method in ("GET", "HEAD") else ""
     wrong = None if notice is not None or wants_json(request) else await _wrong(desk, typed, subject)
+    if wrong is not None and set(request.args.get("fragment", "").split(",")) & set(page.fragments):
+        # What was right when the page was made names somebody who is gone: a list must not come instead that was not
+        # asked for. The tab loads its page again, which says so.
+        return await desk.refused(request, wrong.answer)
     also = {one: given[one] for one in kept}
 
     def address(data: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ _FIELDS_MAX: Final = 50
 _NUMBER_DIGITS_MAX: Final = 6
 _BACK: Final = re.compile(
     r"/((inbox|sessions|messages|projects|tasks|map|search|events|settings|health|keys|palette)(/[A-Za-z0-9-]+)?)?"
-    r"(\?[A-Za-z0-9_=&%+.-]*)?"
+    r"(\?[A-Za-z0-9_=&%+.~-]*)?"
 )
 #: What the gate has read already; it may come as a header instead.
 _TOKEN: Final = "csrf"  # noqa: S105 - a field's name.
@@ -102,6 +102,9 @@ class Form:
     def _read(self, request: Request, given: dict[str, list[str]]) -> None:
         try:
             text = request.body.decode("utf-8")
+            if text.count("&") >= _FIELDS_MAX:
+                self.fault = word("board.form_too_many", most=_FIELDS_MAX)
+                return
             given |= parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS_MAX, errors="strict")
         except ValueError:
             self.fault = word("board.form_unreadable")

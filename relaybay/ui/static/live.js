@@ -75,7 +75,8 @@ async function fetchPage(page, ids, own) {
   try {
     const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
     if (answer.ok) await putAll(ids, await answer.text(), own);
-    else if (answer.status === 404 && page === document.body.dataset.page) location.replace(page);
+    // What it showed is gone, or its filter names something that is: the page says so.
+    else if ([404, 422].includes(answer.status) && page === document.body.dataset.page) location.replace(page);
   } catch (error) {
     // The lamp says that the server does not answer; its next hello asks for everything. A fault of ours is no such thing.
     if (!(error instanceof TypeError)) throw error;
