@@ -52,7 +52,8 @@ async function move(card, status, undoing = false) {
   if (!undoing) {
     offerUndo(words, () => {
       const now = document.getElementById(`card-${key}`);
-      if (now) move(now, before, true);
+      if (now && statusOf(now) !== status) tell(`${key} was moved on meanwhile, to ${wordOf(statusOf(now))}. It stays there.`);
+      else if (now) move(now, before, true);
       else restore(key, before, mover);
     });
   }

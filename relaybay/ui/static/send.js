@@ -3,6 +3,7 @@
 // page shows it at the form.
 import { refresh } from "./live.js";
 import { say } from "./say.js";
+import { tell } from "./undo.js";
 
 export async function post(address, body) {
   const answer = await fetch(address, { method: "POST", body, redirect: "manual" });
@@ -19,7 +20,13 @@ document.addEventListener("submit", async (event) => {
   form.classList.add("sending");
   form.setAttribute("aria-busy", "true");
   try {
-    if (!(await post(address, new URLSearchParams(new FormData(form, submitter))))) {
+    const done = await post(address, new URLSearchParams(new FormData(form, submitter))).catch(() => null);
+    if (done === null) {
+      // Sent again it could be there twice: whether it was carried out is what nobody knows here.
+      tell("The server did not answer. What you sent may be there already: look before you send it again.", "fault");
+      return;
+    }
+    if (!done) {
       sendPlainly(form, submitter);
       return;
     }
@@ -28,9 +35,6 @@ document.addEventListener("submit", async (event) => {
     if (form.dataset.quiet) say(form.dataset.quiet);
     await refresh();
     document.dispatchEvent(new CustomEvent("relaybay:done", { detail: { form } }));
-  } catch {
-    // No answer: the browser's own page says so better than anything here could.
-    sendPlainly(form, submitter);
   } finally {
     form.classList.remove("sending");
     form.removeAttribute("aria-busy");
