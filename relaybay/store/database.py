@@ -21,7 +21,7 @@ from pony.orm import Database, db_session
 
 from relaybay.errors import SearchDamaged, StoreDamaged, StoreLocked, StoreNewer, StoreReadOnly, StoreUnavailable
 from relaybay.specs import limit
-from relaybay.store import entities, migrations, seals, search, sqlite
+from relaybay.store import entities, events, migrations, seals, search, sqlite
 from relaybay.store.mark import Mark, file_of, kept, newest, promised
 from relaybay.store.transaction import Tx
 from relaybay.store.writer import Lane, Unit, Writer
@@ -153,6 +153,7 @@ class Store:
             tx.run("UPDATE schema_version SET version = ?", number + 1)
         if 0 < have < migrations.SEALED:
             seals.fill(tx)
+            events.fill(tx)
         # A copy that was put in the database's place: from here on it changes.
         tx.run(f"DROP TABLE IF EXISTS {seals.COPY_SEAL}")
 

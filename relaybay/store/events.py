@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from relaybay.store.conditions import Condition
-from relaybay.store.subjects import CLIENT_EDGE, EDGE, subject
+from relaybay.store.subjects import CLIENT_EDGE, EDGE, subject, subjects_of
 from relaybay.store.transaction import Tx
 
 Event = tuple[int, str, int, dict[str, Any]]
@@ -38,6 +38,13 @@ def since(tx: Tx, cursor: int, types: tuple[str, ...], most: int, conditions: Se
         most,
     )
     return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
+
+
+def fill(tx: Tx) -> None:
+    """Notes what each event is about, in a database that had no place for that so far."""
+    for key, type_, data in tx.rows("SELECT id, type, data FROM event"):
+        for about_ in subjects_of(type_, json.loads(data)):
+            tx.run("INSERT INTO event_subject (subject, event_id) VALUES (?, ?)", about_, key)
 
 
 def last(tx: Tx) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
 import sqlite3
 import stat
@@ -13,9 +15,10 @@ from pony.orm import Database
 
 from relaybay.errors import StoreNewer
 from relaybay.rules import names
-from relaybay.store import entities, migrations, sessions, sqlite
+from relaybay.service.relay import open_relay
+from relaybay.store import entities, events, migrations, search, sessions, sqlite, tasks
 from relaybay.store import messages as stored
-from tests.store.conftest import event, kinds, on_disk, open_store
+from tests.store.conftest import NOW, event, kinds, on_disk, open_store
 
 TEXT_MIN, TEXT_MAX = -(2**63), 2**63 - 1
 #: Texts that some layer below could strip, cut or fold.
@@ -214,6 +217,44 @@ def test_an_older_database_is_backed_up_and_brought_up_to_date(tmp_path, monkeyp
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     open_store(tmp_path).close()
     assert on_disk(kept) == ["x"], "a database that is up to date is not backed up again"
+
+
+#: The digest of the statements that the first version was given out with: a file of that time is compared with them.
+FIRST = "68e9969bd888ef949744e944dfa5f47266ba9eaab73a72bdac6dbe6c4cbaf7b7"
+
+
+def test_the_first_step_is_the_one_that_files_were_made_by() -> None:
+    """It was edited in place once, and every file from before was refused as another program's."""
+    assert hashlib.sha256("\n".join(migrations.STEPS[0]).encode()).hexdigest() == FIRST
+
+
+def test_a_file_of_the_first_version_is_whole_afterwards(tmp_path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "relaybay.db")) as old:
+        old.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
+        old.execute("INSERT INTO schema_version VALUES (1)")
+        for statement in migrations.STEPS[0]:
+            old.execute(statement.format(**sqlite.WORDS))
+        old.execute("INSERT INTO project (slug, title, root, last_number, created_us) VALUES ('shop','Shop','',1,1)")
+        old.execute(
+            "INSERT INTO task (project_id, number, task_key, title, body_md, status, author, created_us, updated_us)"
+            " VALUES (1, 1, 'shop-1', 'Needle', 'Body', 'todo', 'owner', 1, 1)"
+        )
+        told = '{"task": "shop-1", "project": "shop", "by": "owner"}'
+        old.execute("INSERT INTO event (type, at_us, data) VALUES ('task.created', 1, ?)", (told,))
+        old.commit()
+    relay = open_relay(tmp_path / "relaybay.db", lambda: NOW)
+    try:
+        read = relay.store.read
+        assert [one[1] for one in read(lambda tx: events.about(tx, "task", "shop-1", 9))] == ["task.created"]
+        assert [one[1] for one in read(lambda tx: events.about(tx, "project", "shop", 9))] == ["task.created"]
+        assert read(lambda tx: tasks.get(tx, "shop-1")).title == "Needle"
+        found, count = read(lambda tx: search.found(tx, [("needle", False)], [], "best", 0, 9))
+        assert count == 1 and found[0].comment_id is None
+        assert read(lambda tx: tx.value("SELECT count(*) FROM task WHERE seal <> ''")) == 1
+    finally:
+        relay.close()
+    assert sqlite.problems(tmp_path / "relaybay.db") == []
+    assert sqlite.problems(tmp_path / "relaybay.schema-1.db") == []
 
 
 @pytest.mark.spec("FLT-11")

@@ -2,7 +2,8 @@
 
 Each step is a tuple of statements that SQLite and PostgreSQL both understand, once the dialect's words for keys, large
 numbers and searched texts are put in (`{key}`, `{big}`, `{search_text}`). `SEALED` is the schema from which on texts
-have seals: what is older gets them in the same transaction (`seals.fill`). Belongs here: DDL and the moving of rows.
+have seals: what is older gets them in the same transaction (`seals.fill`). A step that anybody can have gone through is
+never changed: a file is held against what its steps made. Belongs here: DDL and the moving of rows.
 Does not: imports from the model, which is always the newest.
 """
 

@@ -56,8 +56,6 @@ STATEMENTS: tuple[str, ...] = (
       process_ns TEXT NOT NULL DEFAULT '',
       process_host TEXT NOT NULL DEFAULT '',
       process_entry TEXT NOT NULL DEFAULT '',
-      asks TEXT NOT NULL DEFAULT '' CONSTRAINT session_asks_known CHECK (asks IN ('','permission','input')),
-      asks_since_us {{big}} NOT NULL DEFAULT 0,
       CONSTRAINT session_link_has_id CHECK ((hook_id IS NULL) = (link_state IN ('none','moved')))
     )
     """,
@@ -137,9 +135,6 @@ STATEMENTS: tuple[str, ...] = (
       created_us {big} NOT NULL
     )
     """,
-    "CREATE INDEX attachment_by_task ON attachment(task_id)",
-    "CREATE INDEX attachment_by_content ON attachment(sha256)",
-    "CREATE TABLE attachment_content (sha256 TEXT PRIMARY KEY, content {blob} NOT NULL)",
     """
     CREATE TABLE message (
       id {key},
@@ -164,7 +159,6 @@ STATEMENTS: tuple[str, ...] = (
     """,
     "CREATE INDEX message_by_sender ON message(sender_id, sent_us)",
     "CREATE INDEX message_by_task ON message(task_id)",
-    "CREATE INDEX message_by_time ON message(sent_us)",
     """
     CREATE TABLE delivery (
       id {key},
@@ -225,8 +219,6 @@ STATEMENTS: tuple[str, ...] = (
     )
     """,
     "CREATE INDEX comment_by_task ON comment(task_id, state)",
-    # Counted on every page: what waits for the owner, however long the history is.
-    "CREATE INDEX comment_unanswered ON comment(state) WHERE state = 'unanswered'",
     """
     CREATE TABLE comment_given (
       id {key},
@@ -253,16 +245,6 @@ STATEMENTS: tuple[str, ...] = (
       type TEXT NOT NULL,
       at_us {big} NOT NULL,
       data TEXT NOT NULL
-    )
-    """,
-    # A kind of event is found without reading the others; within a kind the keys stand in their order.
-    "CREATE INDEX event_by_type ON event(type, id)",
-    # What an event is about, so that the timeline of one task or session costs what it shows and not the whole feed.
-    """
-    CREATE TABLE event_subject (
-      subject TEXT NOT NULL,
-      event_id {big} NOT NULL REFERENCES event(id) ON DELETE CASCADE,
-      PRIMARY KEY (subject, event_id)
     )
     """,
     "CREATE TABLE spool_seen (event_id TEXT PRIMARY KEY, at_us {big} NOT NULL)",
