@@ -716,3 +716,18 @@ def test_restore_asks_a_person_first(home, answer, words, code):
     assert got == code, said
     assert ("Replace the database" in said) is (words == [])
     assert (database.stat().st_ino == before) is (code == 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("task", "list", "-q", "\udcff"),
+        ("message", "list", "-q", "a\udcffb"),
+        ("task", "show", "\udcff"),
+        ("events", "--cursor", "\udcff"),
+    ],
+)
+def test_an_argument_that_is_no_text_is_bad_input_and_no_fault_of_ours(asked, stub, words):
+    code, document = asked(*words)
+    assert (code, document["error"]["code"]) == (65, "argument_invalid")
+    assert "no text in UTF-8" in document["error"]["text"]
