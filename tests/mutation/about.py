@@ -21,7 +21,10 @@ _MAIL = (
     "service_messages_sender",
     "service_messages_repeats",
 )
-_PAGES = ("service_views_rest",)
+_PAGES = (
+    "service_views_rest", "service_views_room", "service_views_events", "service_views", "service_views_map",
+    "service_views_house", "service_tasks_edit", "service_bounds",
+)  # fmt: skip
 _COMMENTS = ("service_comments", "service_comments_edges")
 
 #: File of `service/` → modules of `tests/unit/`, without what all of them begin with.
