@@ -32,7 +32,7 @@ def _judged(link: str, kind: str, fate: str, name: str, replayed: bool, alone: b
     facts = hook_link.HookLinkFacts(
         holder=hook_link.holder_of(link, kind) if link else "no_row",
         fate=fate,  # type: ignore[arg-type]
-        event=hook_link.event_of(_NAMES.get(name, name)),
+        event=hook_link.event_of(_NAMES.get(name, name), ""),
         replayed=replayed,
         subagent=False,
         older=False,
