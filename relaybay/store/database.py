@@ -132,6 +132,10 @@ class Store:
                 raise StoreUnavailable(fault)
             if promise is not None and not kept(connection, promise):
                 raise StoreDamaged(str(file_of(self.path)))
+            # An index is made anew, which writes: not into a file that is damaged elsewhere, too.
+            found = sqlite.problems(self.path) if sqlite.search_fails(connection) else []
+            if found:
+                raise StoreUnavailable(f"the database is damaged: {'; '.join(found[:3])}")
         finally:
             connection.close()
 
