@@ -172,7 +172,10 @@ def test_a_form_that_is_none_is_refused(full: Furnished) -> None:
     token = full.board.gate.logins.csrf_token(full.board.cookie)
     for form in forms.FIELDS:
         refused_for(full.raw(form, f"csrf={token}&title=%FF%FE".encode()), "UTF-8")
-        refused_for(full.raw(form, f"csrf={token}&".encode() + b"&".join(b"title=%d" % n for n in range(60))), "more than 50 fields")
+        refused_for(
+            full.raw(form, f"csrf={token}&".encode() + b"&".join(b"title=%d" % n for n in range(60))),
+            "more than 50 fields",
+        )
     assert full.board.dump() == before
 
 
