@@ -87,7 +87,9 @@ def test_a_damaged_file_stops_the_store_instead_of_answering_wrongly(tmp_path) -
         store.write(lambda tx: event(tx, "page", PAGE))
     store.close()
     content = bytearray(store.path.read_bytes())
-    content[len(content) // 2 :] = b"\xff" * (len(content) - len(content) // 2)
+    # Its end, where the events are: a start looks at the index of the search, and refuses a file that has lost that too.
+    start = len(content) * 3 // 4
+    content[start:] = b"\xff" * (len(content) - start)
     store.path.write_bytes(content)
     assert sqlite.problems(store.path)
     store = open_store(tmp_path)
@@ -96,6 +98,19 @@ def test_a_damaged_file_stops_the_store_instead_of_answering_wrongly(tmp_path) -
     with pytest.raises(StoreUnavailable, match="stopped"):
         store.write(event)
     store.close()
+
+
+def test_a_file_that_is_damaged_in_its_search_index_and_elsewhere_is_refused_and_left_as_it_is(tmp_path) -> None:
+    store = open_store(tmp_path)
+    for _ in range(50):
+        store.write(lambda tx: event(tx, "page", PAGE))
+    store.close()
+    content = bytearray(store.path.read_bytes())
+    content[len(content) // 2 :] = b"\xff" * (len(content) - len(content) // 2)
+    store.path.write_bytes(content)
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        open_store(tmp_path)
+    assert store.path.read_bytes() == content
 
 
 def test_a_foreign_key_that_points_nowhere_is_found(store) -> None:
