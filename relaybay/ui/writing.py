@@ -65,9 +65,7 @@ class _Forms:
         def use_case(tx: Any) -> Outcome:
             before = views_tasks.written_in_comment(tx, self._desk.relay, comment_id=comment_id).data
             outcome = comments.withdraw(tx, comment_id=comment_id)
-            if outcome.refusal is None:
-                written.update(before, task=outcome.data["task"])
-            return outcome
+            return outcome if outcome.refusal else Outcome(data={**before, "task": outcome.data["task"]})
 
         async def again(notice: Notice) -> HTTPResponse:
             # One that is gone has no task any more: then the form says where it stood.
@@ -78,6 +76,8 @@ class _Forms:
             return await self._pages.task(request, key, notice=notice)
 
         def then(data: dict[str, Any]) -> str:
+            # Asked for only when it is on the disk: a store that failed has taken nothing back.
+            written.update(data)
             return url("task", "comments", key=data["task"])
 
         answer: HTTPResponse = await self._done(form, "withdraw", use_case, then, again)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from relaybay.domain import Caller
+from relaybay.errors import StoreFull
 from relaybay.service import tasks
 from tests.ui.board_rig import OWNER, SECOND, Board, Document, Element
 
@@ -135,3 +136,22 @@ def test_the_only_project_is_filled_in_for_a_new_task(board: Board) -> None:
     assert filled() == "shop"
     board.post("/tasks", project="other", title="Two")
     assert filled() == ""
+
+
+def test_what_no_disk_took_is_not_said_to_be_taken_back(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = board.task()
+    said = board.owner_comment(key, "Not so fast", board=True)
+    submit = board.relay.store.submit
+
+    def on_a_full_disk(work: Any, lane: Any = "sql") -> Any:
+        def carried_out_and_lost(tx: Any) -> Any:
+            work(tx)
+            raise StoreFull("no space")
+
+        return submit(carried_out_and_lost, lane)
+
+    monkeypatch.setattr(board.relay.store, "submit", on_a_full_disk)
+    answer = board.post(f"/comments/{said}/withdraw", task=key, again="1")
+    assert answer.status == 507 and "store_full" in answer.body and 'id="taken-back"' not in answer.body
+    monkeypatch.undo()
+    assert "Not so fast" in board.page(f"/tasks/{key}").by_id(said).text
