@@ -15,7 +15,6 @@ with one. Over the Unix socket the rules of `reach` give way to one: the peer is
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import re
 from collections.abc import Callable, Iterable
@@ -25,11 +24,11 @@ from typing import Final, Literal, cast
 from urllib.parse import parse_qsl, unquote
 
 from sanic import HTTPResponse, Request, Sanic
-from sanic.exceptions import PayloadTooLarge
 from sanic.http import Http
 
 from relaybay.answers import Answer, word
 from relaybay.api.bodies import FORM, JSON, MULTIPART, form_field, has_body, is_media
+from relaybay.api.body_reading import LIMITS, BodyLimits, read_body, too_large
 from relaybay.api.fast_path import Generation, remember
 from relaybay.api.headers import add_security_headers, own_hosts, own_origins
 from relaybay.api.keys import Keys
@@ -39,7 +38,6 @@ from relaybay.api.multipart import read_parts
 from relaybay.api.peer import is_same_user, over_unix
 from relaybay.api.problems import problem
 from relaybay.api.routes import Door, unguarded
-from relaybay.specs import limit
 
 COOKIE: Final = "relaybay_session"
 OWNER_HEADER: Final = "x-relaybay-owner"
@@ -65,15 +63,6 @@ class Caller:
     kind: Literal["anyone", "agent", "hooks", "owner"]
     same_user: bool = False
     cookie: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GateLimits:
-    """What the gate reads at most."""
-
-    body_bytes_max: int = 1 << 20
-    hook_body_bytes_max: int = 8 << 20
-    body_seconds_max: float = 30.0
 
 
 _ANYONE = Caller("anyone")
@@ -103,7 +92,7 @@ class Gate:
         *,
         now_us: Callable[[], int],
         hosts: Iterable[str] = (),
-        limits: GateLimits = GateLimits(),
+        limits: BodyLimits = LIMITS,
         page: Page | None = None,
         login_file: LoginFile | None = None,
     ) -> None:
@@ -145,14 +134,14 @@ class Gate:
             refused = (
                 self._shape(request, door)
                 or self._credentials(request, door)
-                or await self._read_body(request, door)
+                or await read_body(request, door, self.limits)
                 or self._form(request, door)
             )
             if refused is not None and refused.id == "http.login_needed" and self._wants_page(request):
                 assert self._page is not None
                 return self._page(request, refused)
             if refused is None and door == "hooks" and request.route.ctx.short is not None:
-                remember(request, request.route.ctx.short, generation, self._bytes_max(door))
+                remember(request, request.route.ctx.short, generation, self.limits.bytes_max(door))
         if refused is None:
             return None
         if refused.id == "http.malformed" and request.stream is not None:
@@ -255,37 +244,7 @@ class Gate:
             declared = int(headers.get("content-length", "0"))
         except ValueError:
             return word("http.malformed")
-        if declared > self._bytes_max(door):
-            return self._too_large(request, door)
-        return None
-
-    def _too_large(self, request: Request, door: Door) -> Answer:
-        """A form with a file in it is refused before the file is read: then the words are those of the file."""
-        if request.route is not None and request.route.ctx.upload:
-            return word("http.upload_too_large", most=limit("attachment_bytes_max"))
-        return word("http.body_too_large", bytes_max=self._bytes_max(door))
-
-    def _bytes_max(self, door: Door) -> int:
-        return self.limits.hook_body_bytes_max if door == "hooks" else self.limits.body_bytes_max
-
-    async def _read_body(self, request: Request, door: Door) -> Answer | None:
-        if request.stream is None or not has_body(request):
-            return None
-        bytes_max = self._bytes_max(door)
-        stream = cast("Http", request.stream)  # The only kind this server makes.
-        stream.request_max_size = bytes_max
-        try:
-            if stream.request_bytes_left and stream.request_bytes_left <= len(stream.recv_buffer):
-                # All there already, as with nearly every hook: no timer for that.
-                await request.receive_body()  # type: ignore[no-untyped-call]
-                return None
-            async with asyncio.timeout(self.limits.body_seconds_max):
-                await request.receive_body()  # type: ignore[no-untyped-call]
-        except PayloadTooLarge:
-            return self._too_large(request, door)
-        except TimeoutError:
-            return word("http.body_too_slow")
-        return None
+        return too_large(request, door, self.limits) if declared > self.limits.bytes_max(door) else None
 
     # --- credentials ---
 

@@ -16,7 +16,7 @@ from relaybay.service import births, context_proof, handover, links, naming, sta
 from relaybay.service.handover import HandOver
 from relaybay.service.presence import Live
 from relaybay.service.relay import Relay
-from relaybay.store import sessions, tasks
+from relaybay.store import sessions, tasks, tool_uses
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
@@ -56,7 +56,7 @@ def witness(relay: Relay, event: HookEvent) -> None:
     ):
         relay.presence.witness(event.tool_use_id, event.hook_id, relay.clock())
         # Nobody waits for this write: memory answers the call that follows; the store answers it after a restart.
-        relay.store.submit(lambda tx: sessions.keep_witnessed(tx, event.tool_use_id, event.hook_id))
+        relay.store.submit(lambda tx: tool_uses.keep_witnessed(tx, event.tool_use_id, event.hook_id))
 
 
 def from_memory(relay: Relay, event: HookEvent) -> HookAnswer | None:

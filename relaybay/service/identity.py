@@ -16,7 +16,7 @@ from relaybay.rules.text import name_literal
 from relaybay.service import naming, repeats
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
-from relaybay.store import sessions
+from relaybay.store import sessions, tool_uses
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
@@ -131,7 +131,7 @@ def identify(tx: Tx, relay: Relay, caller: Caller, call: Call, now: int, tool: s
     found = _judge(tx, caller, call, tool, proven)
     if isinstance(found, Refusal) and proven.witnessed and call != "read":
         kept = repeats.form(Outcome(refusal=found))
-        tx.trace(lambda later: sessions.answer_tool(later, proven.tool_use_id, kept))
+        tx.trace(lambda later: tool_uses.keep_answer(later, proven.tool_use_id, kept))
     return found
 
 
@@ -162,7 +162,7 @@ def _prove(tx: Tx, relay: Relay, caller: Caller, used_by: tuple[str, str, str], 
     """Table PROOF on the store; records the use of a tool-use id, which outlives a refusal (SEND's closing note)."""
     call, tool, digest = used_by
     tool_use_id = caller.tool_use_id
-    found = sessions.tool_use(tx, tool_use_id) if tool_use_id else None
+    found = tool_uses.get(tx, tool_use_id) if tool_use_id else None
     use = proof.Use(found["hook_id"], found["tool"], found["digest"]) if found else None
     reported = relay.presence.witnessed(tool_use_id, now) if tool_use_id else None
     status = proof.classify_tool_use(bool(tool_use_id), reported is not None, use, tool, digest)
@@ -171,8 +171,8 @@ def _prove(tx: Tx, relay: Relay, caller: Caller, used_by: tuple[str, str, str], 
     vouched = (use.hook_id if use is not None else reported or "") if status in ("good", "used") else ""
     if tool_use_id and use is None and call != "read":
         # Now, so that its answer can be kept with it; and as a trace, for the case that the call is refused.
-        sessions.use_tool(tx, tool_use_id, vouched, None, tool, digest)
-        tx.trace(lambda later: sessions.use_tool(later, tool_use_id, vouched, None, tool, digest))
+        tool_uses.use(tx, tool_use_id, vouched, None, tool, digest)
+        tx.trace(lambda later: tool_uses.use(later, tool_use_id, vouched, None, tool, digest))
     verdict = proof.judge(proof.gather(status, vouched, caller.hook_session))
     hook_id = caller.hook_session.strip() if verdict.outcome == "claimed" else vouched
     again = found if verdict.outcome == "witnessed_again" else None

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from relaybay.specs import limit
-from relaybay.store import sessions
+from relaybay.store import sessions, tool_uses
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
@@ -91,7 +91,7 @@ class Presence:
         """Fills the index at start."""
         self.refresh(tx, [row.id for row in sessions.every(tx)])
         since = tx.now - limit("tool_use_minutes_max") * 60 * _SECOND
-        for use, hook, at in sessions.witnessed_since(tx, since, limit("tool_use_ids_max")):
+        for use, hook, at in tool_uses.witnessed_since(tx, since, limit("tool_use_ids_max")):
             self.witness(use, hook, at)
 
     def refresh(self, tx: Tx, session_ids: Iterable[int]) -> None:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from relaybay.domain import Caller, Outcome, Refusal
-from relaybay.store import sessions
+from relaybay.store import tool_uses
 from relaybay.store.transaction import Tx
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def keep(tx: Tx, identity: Identity, outcome: Outcome) -> Outcome:
     if identity.witnessed:
         text = form(outcome)
         if outcome.ok:
-            sessions.answer_tool(tx, identity.tool_use_id, text)
+            tool_uses.keep_answer(tx, identity.tool_use_id, text)
         else:
-            tx.trace(lambda later: sessions.answer_tool(later, identity.tool_use_id, text))
+            tx.trace(lambda later: tool_uses.keep_answer(later, identity.tool_use_id, text))
     return outcome
 
 

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sanic import HTTPResponse, Request
 
 from relaybay.api.bodies import read_object
-from relaybay.api.gate import Gate, GateLimits
+from relaybay.api.body_reading import BodyLimits
+from relaybay.api.gate import Gate
 from relaybay.api.keys import Keys
 from relaybay.api.problems import problem
 from relaybay.api.routes import Routes, reply
@@ -99,7 +100,7 @@ def build(keys: Keys, clock: Clock, calls: list[str]) -> tuple[Routes, Gate]:
     def unauthorized_page(request: Request, answer: object) -> HTTPResponse:
         return HTTPResponse("<p>relaybay open</p>", status=401, content_type="text/html; charset=utf-8")
 
-    gate = Gate(keys, now_us=clock, page=unauthorized_page, limits=GateLimits(body_seconds_max=1.0))
+    gate = Gate(keys, now_us=clock, page=unauthorized_page, limits=BodyLimits(body_seconds_max=1.0))
 
     async def echo(request: Request, **path: str) -> HTTPResponse:
         calls.append(f"{request.method} {request.path}")

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from sanic import HTTPResponse, Request
 
 from relaybay.api.bodies import JSON
+from relaybay.api.body_reading import BodyLimits
 from relaybay.api.fast_path import Generation, KnownHead
-from relaybay.api.gate import Gate, GateLimits
+from relaybay.api.gate import Gate
 from relaybay.api.headers import machine_answer
 from relaybay.api.keys import Keys
 from relaybay.api.routes import Routes
@@ -63,7 +64,7 @@ class Hot:
 def hot(keys: Keys, socket_path: Path) -> Iterator[Hot]:
     app = make_app()
     routes = Routes(app)
-    gate = Gate(keys, now_us=Clock(), limits=GateLimits(hook_body_bytes_max=BODY_MAX))
+    gate = Gate(keys, now_us=Clock(), limits=BodyLimits(hook_body_bytes_max=BODY_MAX))
     short: list[bytes] = []
     slow: list[bytes] = []
 

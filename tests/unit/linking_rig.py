@@ -11,7 +11,7 @@ from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules import names
 from relaybay.service import linking
 from relaybay.service.relay import open_relay
-from relaybay.store import comments, messages, sessions, tasks
+from relaybay.store import comments, messages, sessions, tasks, tool_uses
 from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
 from relaybay.transcript import Transcripts
@@ -138,7 +138,7 @@ class Rig:
                 return Outcome(data={"identity": found, "row": None})
             row = linking.apply(tx, self.relay, found, tx.now)
             if found.tool_use_id:
-                sessions.answer_tool(tx, found.tool_use_id, json.dumps({"data": {"at": self.now}}))
+                tool_uses.keep_answer(tx, found.tool_use_id, json.dumps({"data": {"at": self.now}}))
             return Outcome(data={"identity": found, "row": row})
 
         outcome = self.store.write(use_case)

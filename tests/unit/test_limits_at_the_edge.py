@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from relaybay.answers import Answer
 from relaybay.api import models
 from relaybay.api.arguments import read_arguments
-from relaybay.api.gate import GateLimits
+from relaybay.api.body_reading import BodyLimits
 from relaybay.api.wait import WaitQuery
 from relaybay.service import comments, handover, naming, sweep
 from relaybay.service.presence import Presence
@@ -210,7 +210,7 @@ def test_the_start_line_names_just_so_many(hooks) -> None:
 @pytest.mark.spec("WAIT-11", "75", "SEND-16")
 def test_constants_of_the_surfaces_are_the_tables_bounds() -> None:
     """Pydantic and the gate need them when their modules load; here the two writings are held against each other."""
-    assert GateLimits().hook_body_bytes_max == limit("hook_body_bytes_max")
+    assert BodyLimits().hook_body_bytes_max == limit("hook_body_bytes_max")
     assert limit("request_id_chars_max") == models.REQUEST_ID_CHARS_MAX
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.service import linking, repeats
-from relaybay.store import sessions
+from relaybay.store import tool_uses
 from tests.unit.linking_rig import Rig
 
 TOOLS = {
@@ -188,7 +188,7 @@ def call(rig: Rig, tool: str, use: str, kind: str = "send", name: str = "", hook
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
         if answer:
-            sessions.answer_tool(tx, use, repeats.form(Outcome(data={"said": answer})))
+            tool_uses.keep_answer(tx, use, repeats.form(Outcome(data={"said": answer})))
         return Outcome(data={"found": found})
 
     outcome = rig.store.write(work)
@@ -219,7 +219,7 @@ def test_a_repeat_whose_first_answer_was_not_kept_is_witnessed_as_the_first_was(
 
 def test_a_refusal_is_kept_with_its_call_and_a_reads_with_none(rig) -> None:
     def kept(use: str) -> str:
-        return rig.store.read(lambda tx: sessions.tool_use(tx, use))["answer"]
+        return rig.store.read(lambda tx: tool_uses.get(tx, use))["answer"]
 
     use = rig.witness("h-guess")
     first = call(rig, "message_send", use, name="Exact")

@@ -11,7 +11,7 @@ from relaybay.domain import Caller, Outcome
 from relaybay.service import inbox, messages, moves, receipts, repeats
 from relaybay.specs import limit
 from relaybay.store import messages as stored
-from relaybay.store import sessions
+from relaybay.store import sessions, tool_uses
 from tests.unit.mail_rig import SECOND, MailRig
 
 
@@ -106,7 +106,7 @@ def test_a_repeat_whose_first_answer_was_lost_is_carried_out(rig) -> None:
     caller = rig.by(ann)
     said = {"body": "Please look.", "to": "bob", "task": "", "in_reply_to": "", "request_id": ""}
     mark = repeats.mark(caller, **said)
-    rig.store.write(lambda tx: sessions.use_tool(tx, caller.tool_use_id, ann.hook_id or "", None, "message_send", mark))
+    rig.store.write(lambda tx: tool_uses.use(tx, caller.tool_use_id, ann.hook_id or "", None, "message_send", mark))
     sent = rig.send(caller)
     assert "repeat" not in sent and rig.sends() == 1
     assert (rig.send(caller)["message_id"], rig.sends()) == (sent["message_id"], 1), "and its own answer is kept"

@@ -12,7 +12,7 @@ from relaybay.service import presence as presences
 from relaybay.service.presence import Presence
 from relaybay.service.waits import WaitEntry, Waits
 from relaybay.specs import limit
-from relaybay.store import sessions
+from relaybay.store import sessions, tool_uses
 from tests.unit.linking_rig import SECOND, START, Rig
 
 HOUR = limit("tool_use_minutes_max") * 60 * SECOND
@@ -64,7 +64,7 @@ def test_only_so_many_event_ids_are_kept_the_newest_ones(monkeypatch) -> None:
 def test_what_a_restart_reads_again_is_of_the_last_hour(rig) -> None:
     for use, ago in (("toolu_old", HOUR + 1), ("toolu_new", HOUR)):
         rig.now = START - ago
-        rig.store.write(lambda tx, u=use: sessions.keep_witnessed(tx, u, "h1"))
+        rig.store.write(lambda tx, u=use: tool_uses.keep_witnessed(tx, u, "h1"))
     rig.now = START
     presence = Presence()
     rig.store.read(presence.load)
