@@ -10,12 +10,12 @@ import contextlib
 import os
 import re
 import secrets
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from relaybay.api.private_file import NotPrivate, read_private
 from relaybay.errors import RelaybayError
 
 KEY_BYTES = 32
@@ -110,25 +110,13 @@ class KeyFolder:
 
     def _read(self, folder: int, name: KeyName) -> str | None:
         path = self.path(name)
-        # O_NONBLOCK, or a FIFO put there by somebody would hold the start for ever.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
-            file = os.open(FILES[name], flags, dir_fd=folder)
-        except FileNotFoundError:
+            found = read_private(FILES[name], _READ_MAX, folder=folder)
+        except NotPrivate as error:
+            raise KeyFileRefused(path, str(error)) from error
+        if found is None:
             return None
-        except OSError as error:
-            raise KeyFileRefused(path, f"cannot be opened as a plain file ({error.strerror})") from error
-        try:
-            facts = os.fstat(file)
-            if not stat.S_ISREG(facts.st_mode):
-                raise KeyFileRefused(path, "is no plain file")
-            if facts.st_uid != os.getuid():
-                raise KeyFileRefused(path, "belongs to another user")
-            if facts.st_mode & 0o077:
-                raise KeyFileRefused(path, f"can be read by others (mode {facts.st_mode & 0o777:04o}, not 0600)")
-            content = os.read(file, _READ_MAX).decode("ascii", "replace").strip()
-        finally:
-            os.close(file)
+        content = found.decode("ascii", "replace").strip()
         if not _SHAPE.fullmatch(content):
             raise KeyFileRefused(path, "does not hold a key; remove it and start again")
         return content

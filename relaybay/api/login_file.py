@@ -12,9 +12,10 @@ import logging
 import os
 import re
 import secrets
-import stat
 from pathlib import Path
 from typing import Final
+
+from relaybay.api.private_file import NotPrivate, read_private
 
 FILE: Final = "logins"
 _READ_MAX: Final = 64 * 1024
@@ -34,19 +35,11 @@ class LoginFile:
         damaged or not ours alone.
         """
         try:
-            file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            _log.warning("browsers have to log in again: %s cannot be opened as a plain file (%s)", self.path, error)
-            return {}
-        try:
-            return _logins(_content(file))
-        except (OSError, ValueError, RecursionError) as error:
+            content = read_private(self.path, _READ_MAX)
+            return {} if content is None else _logins(content)
+        except (NotPrivate, OSError, ValueError, RecursionError) as error:
             _log.warning("browsers have to log in again: %s: %s", self.path, error)
             return {}
-        finally:
-            os.close(file)
 
     def write(self, logins: dict[bytes, int]) -> None:
         """Replaces the file in one step. When it can't be written it goes: these logins end with the server then, and
@@ -66,14 +59,6 @@ class LoginFile:
             for path in (aside, self.path):
                 with contextlib.suppress(OSError):
                     path.unlink()
-
-
-def _content(file: int) -> bytes:
-    """Raises ValueError for a file that somebody else could have written or read."""
-    facts = os.fstat(file)
-    if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
-        raise ValueError("it is no plain file of ours alone")
-    return os.read(file, _READ_MAX)
 
 
 def _logins(content: bytes) -> dict[bytes, int]:

@@ -137,16 +137,14 @@ def _named(error: Exception, words: Sequence[str]) -> Failure:
         return _of_store(error)
     if isinstance(error, PermissionError) and error.filename is not None:
         return failure("cli.no_permission", exits.REFUSED, path=error.filename, why=error.strerror)
-    if isinstance(error, UnicodeEncodeError) and not all(map(_is_text, words)):
-        return failure("cli.not_text", exits.BAD_INPUT)
+    if isinstance(error, UnicodeEncodeError):
+        from relaybay.rules.text import check_text  # Only here: most commands end before they need it.
+
+        if any(map(check_text, words)):
+            return failure("cli.not_text", exits.BAD_INPUT)
     if "--debug" in words or os.environ.get("RELAYBAY_DEBUG") == "1":
         raise error
     return failure("cli.internal", exits.FAILED, what=f"{type(error).__name__}: {error}")
-
-
-def _is_text(argument: str) -> bool:
-    """Whether an argument is text: bytes that are no UTF-8 come in as halves of a surrogate pair."""
-    return not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
 def _of_store(error: StoreError) -> Failure:

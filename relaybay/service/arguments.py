@@ -5,7 +5,6 @@ A value out of range is refused and never moved into it (page 75).
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from relaybay.answers import word
@@ -22,7 +21,6 @@ STATUSES = ("inbox", "todo", "doing", "review", "done", "dropped")
 LIST_MAX = 200
 LIST_DEFAULT = 50
 #: Short enough that a key, with its number, stays within `task_key_chars_max`.
-SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 #: What `before` means when it is not given: no key reaches it.
 NEWEST = 2**62
 

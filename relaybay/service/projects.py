@@ -10,11 +10,12 @@ from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules import names
 from relaybay.rules.text import blank, check_text, literal, name_literal
 from relaybay.service import writes
-from relaybay.service.arguments import SLUG, check_line, invalid
+from relaybay.service.arguments import check_line, invalid
 from relaybay.service.clock import rfc3339
 from relaybay.service.identity import Identity
 from relaybay.service.relay import Relay
 from relaybay.service.writes import Author
+from relaybay.settings.keys import SLUG
 from relaybay.store import sessions, tasks
 from relaybay.store.tasks import ProjectRow
 from relaybay.store.transaction import Tx

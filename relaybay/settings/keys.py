@@ -9,8 +9,8 @@ from typing import Any
 
 from relaybay.errors import SettingsError
 
-#: As `service/arguments.py` has it for a project that is made.
-_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+#: A project's slug (page 40). It stands here since the configuration names one, and knows nothing above it.
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _LOOPBACK = re.compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1")
 
 Value = str | int | bool
@@ -99,7 +99,7 @@ KEYS: Mapping[str, Key] = {
             "",
             "the project that task commands mean when none is named",
             "a project's short name: lower-case letters, digits and hyphens, 40 at most",
-            lambda value: value == "" or _SLUG.fullmatch(value) is not None,
+            lambda value: value == "" or SLUG.fullmatch(value) is not None,
             in_project=True,
         ),
     )
