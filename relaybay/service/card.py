@@ -12,7 +12,7 @@ from relaybay.answers import word
 from relaybay.rules.text import literal, name_line
 from relaybay.service.clock import rfc3339
 from relaybay.service.reach import reach, said
-from relaybay.service.receipts import context_of
+from relaybay.service.receipts import not_read
 from relaybay.service.relay import Relay
 from relaybay.store import sessions, tasks
 from relaybay.store.comments import CommentRow
@@ -86,13 +86,6 @@ def author(row: CommentRow) -> dict[str, Any]:
     return who | {"verified": bool(row.author_verified)}
 
 
-_DELIVERED = {
-    "seen": "comment.delivered_in_context",
-    "looked_for": "comment.delivered",
-    "unknown": "comment.delivered_unchecked",
-}
-
-
 def comment_view(relay: Relay, row: CommentRow, why: Pending) -> dict[str, Any]:
     """A comment; `why` speaks for its task and stands with it while it is `sent`."""
     view: dict[str, Any] = {"id": row.cid, "task": row.task_key, "author": author(row), "state": row.state}
@@ -109,7 +102,7 @@ def comment_view(relay: Relay, row: CommentRow, why: Pending) -> dict[str, Any]:
         if row.reoffers:
             view["reason"] = word("receipt.offered_again", count=row.reoffers, reach=why.reason).text
     elif row.state == "delivered" and not row.reason_code:
-        view["reason"] = word(_DELIVERED[context_of(relay, "comment", row)]).text
+        view["reason"] = not_read(relay, "comment", row)
     elif row.reason_code:
         view |= {"reason_code": row.reason_code, "reason": word(f"mark.{row.reason_code}").text}
     view["created_at"] = rfc3339(row.created_us)

@@ -22,6 +22,11 @@ _DELIVERED = {
     "looked_for": "receipt.delivered",
     "unknown": "receipt.delivered_unchecked",
 }
+_NOT_READ = {
+    "seen": "comment.delivered_in_context",
+    "looked_for": "comment.delivered",
+    "unknown": "comment.delivered_unchecked",
+}
 
 
 def context_of(
@@ -31,6 +36,11 @@ def context_of(
     if item.in_context_us:
         return "seen"
     return "looked_for" if relay.contexts.looked_for(kind, item.id, item.delivered_hook_id) else "unknown"
+
+
+def not_read(relay: Relay, kind: Literal["comment", "message"], item: Mail | CommentRow) -> str:
+    """What stands at a delivered item that is not acknowledged, beside its marks: so without how long ago they were."""
+    return word(_NOT_READ[context_of(relay, kind, item)]).text
 
 
 def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:

@@ -49,6 +49,8 @@ def message(tx: Tx, relay: Relay, mail: Mail, row: SessionRow | None = None) -> 
     if mail.state == "delivered" and not mail.in_context_us:
         shown["context"] = receipts.context_of(relay, "message", mail)
     code, shown["reason"] = receipts.standing(tx, relay, mail)
+    if mail.state == "delivered" and not code:
+        shown["reason"] = receipts.not_read(relay, "message", mail)
     since = receipts.since(tx, relay, mail, code)
     return shown | ({"reason_since": rfc3339(since)} if since else {})
 

@@ -44,7 +44,9 @@ def palette(tx: Tx, relay: Relay, *, q: str) -> Outcome:
         ("lower(t.task_key || ' ' || t.title) LIKE ? ESCAPE '!'", f"%{_plain(word)}%") for word in words(q)
     ]
     listed = tasks.listed(tx, conditions, NEWEST, FOUND_MAX)
-    kept = [view for page in PAGES for view in saved_views.of_page(tx, page) if fits(f"{view.name} {page}", q)]
+    places = list(PAGES)
+    kept = [view for view in saved_views.every(tx) if view.page in PAGES and fits(f"{view.name} {view.page}", q)]
+    kept.sort(key=lambda view: places.index(view.page))
     return Outcome(
         data={
             "query": q,

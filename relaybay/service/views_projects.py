@@ -32,7 +32,8 @@ def project_page(tx: Tx, relay: Relay, *, project: str, all_of: str = "") -> Out
         return Outcome(refusal=Refusal("project.unknown", "75", {"project": name_literal(project)}))
     totals = counted.tasks_by_status(tx, found.slug)
     lines = _Lines(tx, relay)
-    rows = [row for row in sessions.every(tx) if row.project_id == found.id]
+    everybody = sessions.every(tx)
+    rows = [row for row in everybody if row.project_id == found.id]
     people = [session_short(relay, row) for row in rows]
     people.sort(key=lambda one: one["activity"] == "ended")
     whole = asked_whole(all_of, STATUSES)
@@ -49,7 +50,7 @@ def project_page(tx: Tx, relay: Relay, *, project: str, all_of: str = "") -> Out
             "sessions": people[:SESSIONS_MAX],
             "sessions_left_out": max(len(people) - SESSIONS_MAX, 0),
             "live": sum(one["link"] in ("exact", "guessed") and one["activity"] != "ended" for one in people),
-            "timeline": happened(events.about(tx, "project", found.slug, TIMELINE_MAX), titles_of(sessions.every(tx))),
+            "timeline": happened(events.about(tx, "project", found.slug, TIMELINE_MAX), titles_of(everybody)),
         }
     )
 

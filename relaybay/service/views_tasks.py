@@ -50,7 +50,8 @@ def task_page(
     handed, added = _hand_overs(about), _added_by(about)
     bound = sessions.get(tx, found.session_id)
     view = task_view(tx, found, body=True)
-    offered = _offered(tx, relay, found.session_id)
+    everybody = sessions.every(tx)
+    offered = _offered(relay, everybody, found.session_id)
     view["steps"] = [one | ({"by": added[one["n"]]} if one["n"] in added else {}) for one in view["steps"]]
     if bound is not None:
         view["session"] = session_short(relay, bound)
@@ -68,7 +69,7 @@ def task_page(
             "messages": [
                 message(tx, relay, mail) for mail in messages.listed(tx, "m.task_id = ?", [found.id], PAGE_MESSAGES)
             ],
-            "timeline": happened(about[:TIMELINE_MAX], titles_of(sessions.every(tx))),
+            "timeline": happened(about[:TIMELINE_MAX], titles_of(everybody)),
             "files": there,
             "sessions": [session_short(relay, row) for row in offered[:PICKER_MAX]],
             "sessions_left_out": max(len(offered) - PICKER_MAX, 0),
@@ -77,9 +78,9 @@ def task_page(
     )
 
 
-def _offered(tx: Tx, relay: Relay, bound: int | None) -> list[SessionRow]:
+def _offered(relay: Relay, everybody: list[SessionRow], bound: int | None) -> list[SessionRow]:
     """Sessions to bind to: the bound one, then those whose link is live, then the others, the last seen first."""
-    rows = [relay.presence.current(row) for row in sessions.every(tx)]
+    rows = [relay.presence.current(row) for row in everybody]
     open_ = [row for row in rows if row.activity != "ended" or row.id == bound]
     return sorted(open_, key=lambda row: (row.id != bound, row.link_state not in _LIVE, -row.last_seen_us, row.id))
 

@@ -133,7 +133,7 @@ class Store:
             if promise is not None and not kept(connection, promise):
                 raise StoreDamaged(str(file_of(self.path)))
             # An index is made anew, which writes: not into a file that is damaged elsewhere, too.
-            found = sqlite.problems(self.path) if sqlite.search_fails(connection) else []
+            found = sqlite.problems(self.path) if search.fails(Tx(connection, self._clock())) else []
             if found:
                 raise StoreUnavailable(f"the database is damaged: {'; '.join(found[:3])}")
         finally:

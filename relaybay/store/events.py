@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from relaybay.store.conditions import Condition
+from relaybay.store.conditions import Condition, all_of, either, event_type
 from relaybay.store.subjects import CLIENT_EDGE, EDGE, subject, subjects_of
 from relaybay.store.transaction import Tx
 
@@ -15,29 +15,23 @@ Event = tuple[int, str, int, dict[str, Any]]
 _NO_TWIN: Final = f"NOT (e.type = '{EDGE}' AND instr(e.data, '\"by\": \"message_send\"') > 0)"
 
 
+def _read(rows: Sequence[Sequence[Any]]) -> list[Event]:
+    return [(int(key), str(type_), int(at_us), json.loads(data)) for key, type_, at_us, data in rows]
+
+
 def since(tx: Tx, cursor: int, types: tuple[str, ...], most: int, conditions: Sequence[Condition] = ()) -> list[Event]:
     """Events after `cursor`, oldest first: (key, type, at_us, data). `types` may end in `.*`; empty means all.
     `conditions` are over `e`.
     """
-    where = "".join(f" AND ({sql})" for sql, _ in conditions)
-    values = [value for _, given in conditions for value in given]
-    if types:
-        parts = []
-        for kind in types:
-            if kind.endswith(".*"):
-                parts.append("substr(e.type, 1, ?) = ?")
-                values += [len(kind) - 1, kind[:-1]]
-            else:
-                parts.append("e.type = ?")
-                values.append(kind)
-        where += f" AND ({' OR '.join(parts)})"
+    of_types = [either(event_type(kind) for kind in types)] if types else []
+    where, values = all_of([*of_types, *conditions])
     rows = tx.rows(
-        f"SELECT e.id, e.type, e.at_us, e.data FROM event e WHERE e.id > ?{where} ORDER BY e.id LIMIT ?",  # noqa: S608
+        f"SELECT e.id, e.type, e.at_us, e.data FROM event e WHERE e.id > ? AND {where} ORDER BY e.id LIMIT ?",  # noqa: S608
         cursor,
         *values,
         most,
     )
-    return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
+    return _read(rows)
 
 
 def fill(tx: Tx) -> None:
@@ -73,17 +67,7 @@ def page(
     """Events that meet a condition over `e`, newest or oldest first, of those that come after the key `past` (0: from
     the first one on). The Map's edge of a message of ours is left out, as in `newest`.
     """
-    conditions, order = [f"({where})", _NO_TWIN], "e.id" if oldest_first else "e.id DESC"
-    if past:
-        conditions.append("e.id > ?" if oldest_first else "e.id < ?")
-        values = [*values, past]
-    rows = tx.rows(
-        f"SELECT e.id, e.type, e.at_us, e.data FROM event e WHERE {' AND '.join(conditions)}"  # noqa: S608 - own words.
-        f" ORDER BY {order} LIMIT ?",
-        *values,
-        most,
-    )
-    return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
+    return _selected(tx, "event e", "e.id", [f"({where})"], values, past, most, oldest_first=oldest_first)
 
 
 def newest(
@@ -120,19 +104,27 @@ def _of_type(tx: Tx, type_: str, before: int, most: int) -> list[Event]:
 
 
 def _selected(
-    tx: Tx, table: str, key: str, where: Sequence[str], values: Sequence[Any], before: int, most: int
+    tx: Tx,
+    table: str,
+    key: str,
+    where: Sequence[str],
+    values: Sequence[Any],
+    past: int,
+    most: int,
+    *,
+    oldest_first: bool = False,
 ) -> list[Event]:
     conditions = [*where, _NO_TWIN]
-    if before:
-        conditions.append(f"{key} < ?")
-        values = [*values, before]
+    if past:
+        conditions.append(f"{key} {'>' if oldest_first else '<'} ?")
+        values = [*values, past]
     rows = tx.rows(
         f"SELECT e.id, e.type, e.at_us, e.data FROM {table} WHERE {' AND '.join(conditions)}"  # noqa: S608 - own words.
-        f" ORDER BY {key} DESC LIMIT ?",
+        f" ORDER BY {key} {'' if oldest_first else 'DESC'} LIMIT ?",
         *values,
         most,
     )
-    return [(int(i), str(t), int(a), json.loads(d)) for i, t, a, d in rows]
+    return _read(rows)
 
 
 def client_edges(tx: Tx, since_us: int) -> list[dict[str, Any]]:

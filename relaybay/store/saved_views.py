@@ -25,6 +25,11 @@ def of_page(tx: Tx, page: str) -> list[SavedView]:
     return [SavedView(*row) for row in tx.rows(f"{_SELECT} WHERE page = ? ORDER BY id", page)]
 
 
+def every(tx: Tx) -> list[SavedView]:
+    """The filters of all pages, the oldest first."""
+    return [SavedView(*row) for row in tx.rows(f"{_SELECT} ORDER BY id")]
+
+
 def get(tx: Tx, key: int) -> SavedView | None:
     """One by its key."""
     found = tx.row(f"{_SELECT} WHERE id = ?", key)

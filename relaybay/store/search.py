@@ -99,7 +99,21 @@ def complete(tx: Tx) -> bool:
     """
     with _named():
         tx.rows("SELECT rowid FROM search_text WHERE search_text MATCH ? LIMIT 1", expression([("a", False)]))
-    return bool(texts(tx) == tx.value("SELECT (SELECT count(*) FROM task) + (SELECT count(*) FROM comment)"))
+        kept = texts(tx)
+    return bool(kept == tx.value("SELECT (SELECT count(*) FROM task) + (SELECT count(*) FROM comment)"))
+
+
+def fails(tx: Tx) -> bool:
+    """Whether the index is there, as from schema 3 on, and cannot be looked in."""
+    if tx.value("SELECT 1 FROM sqlite_master WHERE name = 'search_text'") is None:
+        return False
+    try:
+        complete(tx)
+    except Exception as error:
+        if sqlite.named(error) is None and not isinstance(error, SearchDamaged):
+            raise
+        return True
+    return False
 
 
 def faithful(tx: Tx) -> bool:

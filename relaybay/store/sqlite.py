@@ -240,18 +240,6 @@ def schema_fault(connection: Any) -> str:
     return f"the schema is not the one that was made, in: {', '.join(differing[:5])}" if differing else ""
 
 
-def search_fails(connection: Any) -> bool:
-    """Whether the index of full-text search is there and cannot be looked in."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search_text'").fetchone() is None:
-        return False
-    try:
-        connection.execute("SELECT count(*) FROM search_text_docsize").fetchone()
-        connection.execute("SELECT rowid FROM search_text WHERE search_text MATCH 'a' LIMIT 1").fetchone()
-    except sqlite3.DatabaseError:
-        return True
-    return False
-
-
 def problems(path: Path) -> list[str]:
     """What is wrong with a file, by SQLite's own check and by the seals (`seals.py`); an empty list when nothing."""
     try:

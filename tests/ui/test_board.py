@@ -288,7 +288,8 @@ def test_marks_say_when_and_by_which_proof(board: Board) -> None:
         lambda tx: tx.run("UPDATE delivery SET in_context_us = ? WHERE state = 'delivered'", tx.now)
     )
     board.now += 5 * MINUTE
-    assert "Not acknowledged yet" in board.page("/messages").by_id(f"message-{proven}").text
+    said = "Seen in the session's context; not acknowledged yet."
+    assert said in board.page("/messages").by_id(f"message-{proven}").text
     board.acknowledge(api, proven)
     board.acknowledge(docs, unproven)
     page = board.page("/messages")
