@@ -34,7 +34,7 @@ def test_a_filter_that_became_wrong_shows_no_other_list_to_a_page_that_stands_op
 
 @pytest.mark.spec("40")
 def test_a_filter_that_is_taken_has_an_address_that_is_taken(board: Board) -> None:
-    for text in ("a" * 998 + "**", '"' * 0 + "b" * 990 + '"c"*', "x" * QUERY_CHARS_MAX):
+    for text in ("a" * 998 + "**", "b" * 990 + '"c"*', "x" * QUERY_CHARS_MAX):
         found = parse(text, "tasks")
         assert isinstance(found, Fault) or len(printed(found)) <= QUERY_CHARS_MAX
         page = board.get(f"/?q={quote(text)}")
