@@ -11,6 +11,7 @@ from relaybay.domain import Caller, Outcome
 from relaybay.service import comments, messages, tasks
 from relaybay.specs import limit
 from relaybay.store import sessions as rows
+from relaybay.store import tool_uses
 from tests.unit.mail_rig import SECOND, MailRig
 
 
@@ -108,7 +109,7 @@ def test_of_a_request_id_that_both_rows_used_the_heir_s_counts(rig) -> None:
 
 
 def used(rig: MailRig, tool_use_id: str):
-    return rig.store.read(lambda tx: rows.tool_use(tx, tool_use_id))
+    return rig.store.read(lambda tx: tool_uses.get(tx, tool_use_id))
 
 
 @pytest.mark.spec("PROOF-1", "PROOF-5")
