@@ -109,6 +109,8 @@ class HookEvent:
     """One hook event after translation from the client's own shape (page 20, Endpoints). Holds no prompt and no
     tool text: `prompt_kind` is all that is kept of the prompt (PROMPT-1, 2).
 
+    `start_ticket` is what `relaybay run` gave the client on its way, `wanted_name` its `RELAYBAY_NAME`.
+
     `at_us` is when it happened (microseconds since the epoch), `event_id` the command client's own id or the
     empty string, `replayed` whether it came out of the spool.
     """
@@ -134,3 +136,5 @@ class HookEvent:
     notification_type: str = ""
     client: str = "claude-code"
     process: ClientProcess = ClientProcess()
+    start_ticket: str = ""
+    wanted_name: str = ""

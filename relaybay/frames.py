@@ -20,6 +20,7 @@ from relaybay.rules.text import NAME_CHARS_SHOWN_MAX, literal, name_literal, uni
 from relaybay.specs import limit
 
 Door = Literal["context", "stop", "wake"]
+Audience = Literal["", "direct", "topic", "broadcast"]
 
 _GAP = "\n\n"
 _GAP_UNITS = len(_GAP)
@@ -43,6 +44,10 @@ class FrameFacts:
     """What the frame of one message says. Texts as stored, unescaped; empty where there is none.
 
     `waited_us` is its age in microseconds, `newer` how many later messages its sender wrote to this reader.
+
+    `audience` is `direct`, `topic` (with `topic`) or `broadcast`; empty without channels, where every message is direct
+    and none says so. `script`: its sender is a label only. `automation` names the sender's own rule that sent it.
+    `beginning`: the body does not fit, so that its beginning is shown and how to get the rest (CH-4).
     """
 
     message_id: str
@@ -54,6 +59,11 @@ class FrameFacts:
     in_reply_to: str = ""
     waited_us: int = 0
     newer: int = 0
+    audience: Audience = ""
+    topic: str = ""
+    script: bool = False
+    automation: str = ""
+    beginning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,7 @@ class Sender:
 
     title: str
     verified: bool
+    script: bool = False
 
 
 def _age(waited_us: int) -> str:
@@ -107,17 +118,57 @@ def _lines(*lines: str) -> str:
 
 def message_frame(facts: FrameFacts) -> str:
     """The frame of one message (page 30, "The frame a session sees")."""
-    sender = _sender(facts.sender_title, facts.sender_name)
     return _lines(
         word("frame.message", message_id=facts.message_id).text,
-        word("frame.from_verified" if facts.verified else "frame.from_unverified", sender=sender).text,
+        _from(facts),
+        _audience(facts),
         word("frame.task", task=facts.task).text if facts.task else "",
         word("frame.in_reply_to", parent_id=facts.in_reply_to).text if facts.in_reply_to else "",
         _age_line("frame.message_age", facts.waited_us, facts.newer),
-        word("frame.message_nature").text,
-        word("frame.message_how", message_id=facts.message_id).text,
-        word("frame.body", body=literal(facts.body)).text,
+        word("frame.script_nature" if facts.script else "frame.message_nature").text,
+        _how(facts),
+        *_body(facts),
     )
+
+
+def _from(facts: FrameFacts) -> str:
+    if facts.script:
+        return word("frame.from_script", label=name_literal(facts.sender_title)).text
+    sender = _sender(facts.sender_title, facts.sender_name)
+    if facts.automation:
+        sender = word("frame.by_automation", sender=sender, automation=facts.automation).text
+    return word("frame.from_verified" if facts.verified else "frame.from_unverified", sender=sender).text
+
+
+def _audience(facts: FrameFacts) -> str:
+    return word(f"frame.to_{facts.audience}", topic=facts.topic).text if facts.audience else ""
+
+
+def _how(facts: FrameFacts) -> str:
+    if facts.script:
+        return word("frame.script_how", message_id=facts.message_id).text
+    published = facts.audience in ("topic", "broadcast")
+    return word("frame.published_how" if published else "frame.message_how", message_id=facts.message_id).text
+
+
+def _body(facts: FrameFacts) -> tuple[str, ...]:
+    if not facts.beginning:
+        return (word("frame.body", body=literal(facts.body)).text,)
+    begins = beginning(facts.body, limit("pointer_literal_units_max"))
+    size = len(facts.body.encode())
+    return (
+        word("frame.pointer", bytes=size, shown=len(begins), chars=len(facts.body), message_id=facts.message_id).text,
+        word("frame.beginning", body=literal(begins)).text,
+    )
+
+
+def beginning(body: str, units_max: int) -> str:
+    """As much of a body, from its start, as its literal has room for: `units_max` UTF-16 units, quotes included."""
+    low, high = 0, min(len(body), units_max)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if units(literal(body[:middle])) <= units_max else (low, middle - 1)
+    return body[:low]
 
 
 def comment_frame(facts: CommentFacts) -> str:
@@ -185,7 +236,10 @@ def _reason_parts(comments: int, senders: Sequence[Sender]) -> list[str]:
     # Each sender once: two messages of one are said as two, which is shorter than the two parts `item_units` counts.
     for sender, count in Counter(senders).items():
         said = {"sender": name_literal(sender.title)}
-        if count == 1:
+        if sender.script:
+            answer_id = "stop.script_message" if count == 1 else "stop.script_messages"
+            parts.append(word(answer_id, count=count, **said).text)
+        elif count == 1:
             parts.append(word("stop.message" if sender.verified else "stop.message_unverified", **said).text)
         else:
             answer_id = "stop.messages" if sender.verified else "stop.messages_unverified"
@@ -255,14 +309,26 @@ def _around(item: int) -> int:
     return limit("answer_utf16_max") - tightest + tail_room() + item - len('""')
 
 
-@lru_cache(maxsize=1)
-def longest_frame_units() -> int:
+@lru_cache(maxsize=2)
+def longest_frame_units(*, channels: bool = False) -> int:
     """UTF-16 units that can stand around a message's literal in one answer (SEND-11): every optional line, the names
-    at TEXT-3's limits, the Stop's opening and reason, and PACK-4's last line.
+    at TEXT-3's limits, the Stop's opening and reason, and PACK-4's last line. With channels its audience is among them.
     """
     longest = replace(_LONGEST_MESSAGE, sender_name="m" * NAME_CHARS_SHOWN_MAX, task="t" * limit("task_key_chars_max"))
-    sender = Sender(longest.sender_title, longest.verified)
-    return _around(item_units(message_frame(longest), door="stop", sender=sender))
+    kinds = [longest]
+    if channels:
+        named = replace(longest, automation="a" * limit("automation_name_chars_max"))
+        topic = "t" * limit("topic_bytes_max")
+        kinds = [
+            replace(named, audience="direct"),
+            replace(named, audience="topic", topic=topic),
+            replace(named, audience="broadcast"),
+            replace(longest, audience="topic", topic=topic, script=True, sender_name=""),
+        ]
+    return max(
+        _around(item_units(message_frame(k), door="stop", sender=Sender(k.sender_title, k.verified, k.script)))
+        for k in kinds
+    )
 
 
 @lru_cache(maxsize=1)

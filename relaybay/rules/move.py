@@ -29,6 +29,16 @@ class MoveFacts:
     thing: Thing
 
 
+#: How far a delivery is on its way, the furthest first (DLV-55); what is not listed is closed otherwise.
+_FURTHEST = ("read", "delivered", "rejected", "consumed", "taken", "sent", "held")
+
+
+def further(state: str, own: str) -> bool:
+    """Whether a merged row's delivery of a message is further on than the heir's: of two alike its own counts."""
+    rank = {one: place for place, one in enumerate(_FURTHEST)}
+    return rank.get(state, len(rank)) < rank.get(own, len(rank))
+
+
 def judge(facts: MoveFacts) -> Verdict:
     """What becomes of the thing.
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from relaybay.rules import activity
 from relaybay.rules.context import TurnFacts, judge_turn
-from relaybay.service import steps
+from relaybay.service import controls, steps
 from relaybay.service.contexts import Finding, Watch
 from relaybay.service.handover import HandOver
 from relaybay.service.presence import Live
@@ -55,10 +55,10 @@ def _settle(relay: Relay, findings: Sequence[Finding], tx: Tx) -> None:
     for finding in findings:
         outcome = finding.verdict.outcome
         if outcome != "no_claim" and relay.contexts.is_current(finding):
-            _mark(tx, finding, "context_seen" if outcome == "seen" else "context_missing")
+            _mark(tx, relay, finding, "context_seen" if outcome == "seen" else "context_missing")
 
 
-def _mark(tx: Tx, finding: Finding, event: Literal["context_seen", "context_missing"]) -> None:
+def _mark(tx: Tx, relay: Relay, finding: Finding, event: Literal["context_seen", "context_missing"]) -> None:
     most = limit("reoffers_max")
     if finding.item.kind == "comment":
         comment = comments.by_key(tx, finding.item.key)
@@ -67,7 +67,7 @@ def _mark(tx: Tx, finding: Finding, event: Literal["context_seen", "context_miss
         return
     mail = messages.by_key(tx, finding.item.key)
     if mail is not None and mail.delivered_hook_id in ("", finding.watch.hook_id):
-        steps.delivery(tx, mail, event, {"reoffers_left": mail.reoffers < most})
+        controls.back(tx, relay, mail, event, {"reoffers_left": mail.reoffers < most})
 
 
 def look_for_interruptions(relay: Relay) -> int:
@@ -117,5 +117,6 @@ def break_off(tx: Tx, relay: Relay, session_id: int, hook_id: str | None, at_us:
         before=row.activity,  # type: ignore[arg-type]
     )
     # What it asked for went with the turn.
-    sessions.change(tx, row.id, activity=activity.judge(seen).outcome, asks="", asks_since_us=0)
+    row = sessions.change(tx, row.id, activity=activity.judge(seen).outcome, asks="", asks_since_us=0)
+    controls.suppress(tx, relay, row, "broken_off")
     return True

@@ -15,7 +15,8 @@ from relaybay.machines.base import step
 from relaybay.machines.turn import Turn
 from relaybay.rules import activity, answer, stop
 from relaybay.rules.packing import Item, pack
-from relaybay.service import ids, steps
+from relaybay.rules.text import literal, units
+from relaybay.service import controls, ids, steps
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
 from relaybay.store import comments, messages, sessions
@@ -64,11 +65,27 @@ def _fresh(comment: CommentRow, now: int) -> bool:
     return comment.held_back(now)
 
 
-def _goes(at: At, kind: answer.ItemKind, state: str, blocks: int, *, fresh: bool) -> bool:
+def _comment_goes(at: At, comment: CommentRow, *, fresh: bool) -> bool:
     if at == "stop":
-        facts = stop.StopItemFacts(kind, state, min(blocks, 2), fresh, passive=False)  # type: ignore[arg-type]
+        facts = stop.StopItemFacts("comment", comment.state, min(comment.stop_blocks, 2), fresh, passive=False)  # type: ignore[arg-type]
         return stop.judge(facts).outcome == "eligible"
-    item = answer.ItemFacts(at, kind, state, fresh, passive=False, prompt_turn=False)  # type: ignore[arg-type]
+    item = answer.ItemFacts(at, "comment", comment.state, fresh, passive=False, prompt_turn=False)  # type: ignore[arg-type]
+    return answer.judge_item(item).outcome == "text"
+
+
+def _mail_goes(at: At, mail: Mail, row: SessionRow) -> bool:
+    passive = bool(mail.passive)
+    if at == "stop":
+        facts = stop.StopItemFacts("message", mail.state, min(mail.stop_blocks, 2), fresh=False, passive=passive)  # type: ignore[arg-type]
+        return stop.judge(facts).outcome == "eligible"
+    item = answer.ItemFacts(
+        at,
+        "message",
+        mail.state,  # type: ignore[arg-type]
+        fresh=False,
+        passive=passive,
+        prompt_turn=bool(mail.passive_turn) and mail.passive_turn == row.turn_serial,
+    )
     return answer.judge_item(item).outcome == "text"
 
 
@@ -89,7 +106,8 @@ def _comment_offer(comment: CommentRow, at: At, now: int, newer: int) -> _Offer:
     return _Offer(Item(comment.cid, "comment", size, comment.id), frame, None, comment=comment)
 
 
-def _message_offer(tx: Tx, mail: Mail, at: At) -> _Offer:
+def _message_offer(tx: Tx, relay: Relay, mail: Mail, at: At) -> _Offer:
+    channels = relay.messaging.channels
     frame = frames.message_frame(
         frames.FrameFacts(
             message_id=mail.mid,
@@ -101,34 +119,48 @@ def _message_offer(tx: Tx, mail: Mail, at: At) -> _Offer:
             in_reply_to=mail.parent_mid,
             waited_us=tx.now - mail.sent_us,
             newer=messages.newer_from(tx, mail),
+            audience=mail.audience if channels else "",  # type: ignore[arg-type]
+            topic=mail.topic,
+            script=mail.by_script,
+            automation=mail.automation,
+            beginning=channels and _is_pointer(mail),
         )
     )
-    sender = frames.Sender(mail.sender_title, bool(mail.sender_verified))
+    sender = frames.Sender(mail.sender_title, bool(mail.sender_verified), mail.by_script)
     size = frames.item_units(frame, door=_DOORS[at], sender=sender)
     return _Offer(Item(mail.mid, "message", size, mail.id), frame, sender, mail=mail)
 
 
-def offers(tx: Tx, row: SessionRow, at: At) -> list[_Offer]:
+def _is_pointer(mail: Mail) -> bool:
+    """CH-4: whether the body would not fit an empty answer, by SEND-11's measure."""
+    room = limit("answer_utf16_max") - frames.longest_frame_units(channels=True)
+    # Nothing shrinks by being quoted, so a long body need not be quoted to know.
+    return len(mail.body) > room or units(literal(mail.body)) > room
+
+
+def offers(tx: Tx, relay: Relay, row: SessionRow, at: At) -> list[_Offer]:
     """What may go out to a row at this kind of event, comments first, oldest first (PACK-2)."""
     found: list[_Offer] = []
     owner = comments.of_session(tx, row.id, ("sent", "delivered") if at == "stop" else ("sent",))
     for place, comment in enumerate(owner):
-        if _goes(at, "comment", comment.state, comment.stop_blocks, fresh=_fresh(comment, tx.now)):
+        if _comment_goes(at, comment, fresh=_fresh(comment, tx.now)):
             newer = sum(later.task_id == comment.task_id for later in owner[place + 1 :])
             found.append(_comment_offer(comment, at, tx.now, newer))
-    mails = [m for m in _mails(tx, row, at) if _goes(at, "message", m.state, m.stop_blocks, fresh=False)]
+    mails = [mail for mail in _mails(tx, relay, row, at) if _mail_goes(at, mail, row)]
     shown = limit("messages_per_answer_max")
-    found += [_message_offer(tx, mail, at) for mail in mails[:shown]]
+    found += [_message_offer(tx, relay, mail, at) for mail in mails[:shown]]
     found += [_Offer(Item(mail.mid, "message", 0, mail.id), "", None, mail=mail) for mail in mails[shown:]]
     return found
 
 
-def _mails(tx: Tx, row: SessionRow, at: At) -> list[Mail]:
-    """The oldest messages that may go out: more than one answer carries, but bounded however long the queue is."""
-    most = limit("offers_per_answer_max")
+def _mails(tx: Tx, relay: Relay, row: SessionRow, at: At) -> list[Mail]:
+    """The oldest messages that may go out: more than one answer carries, but bounded however long the queue is. Without
+    channels what was published waits until they are on again.
+    """
+    most, published = limit("offers_per_answer_max"), relay.messaging.channels
     if at == "stop":
-        return messages.may_block(tx, row.id, limit("stop_blocks_per_message_max"), most)
-    return messages.waiting(tx, row.id, ("sent",), most)
+        return messages.may_block(tx, row.id, limit("stop_blocks_per_message_max"), most, published=published)
+    return messages.waiting(tx, row.id, ("sent",), most, published=published)
 
 
 def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandOver | None:
@@ -153,6 +185,8 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
     by = {"delivered_by": at, "delivered_hook_id": row.hook_id, "handover_id": handover_id}
     for offer in chosen:
         _mark(tx, row, at, offer, by)
+    if at == "prompt":
+        messages.ride_on(tx, row.id, row.turn_serial)
     return HandOver(
         id=handover_id,
         session_id=row.id,
@@ -200,11 +234,12 @@ def _mark(tx: Tx, row: SessionRow, at: At, offer: _Offer, by: dict[str, Any]) ->
         facts = {
             "replayed": False,
             "link_exact_live": True,
+            # Selection has left out the passive ones that this event does not bring.
             "passive": False,
             "at_stop": at_stop,
             "blocked_before": offer.mail.stop_blocks >= limit("stop_blocks_per_message_max"),
         }
-        given = by if offer.mail.state == "sent" else {}
+        given = by | {"pointer": int(_is_pointer(offer.mail))} if offer.mail.state == "sent" else {}
         result, _ = steps.delivery(tx, offer.mail, "hand_over", facts, **given)
     assert result.kind != "refuse", f"selection asked for what {result.spec_id} refuses"
 
@@ -222,7 +257,7 @@ def answer_not_written(tx: Tx, relay: Relay, done: HandOver) -> None:
             mail = messages.by_key(tx, key)
             if mail is not None:
                 made = mail.handover_id == done.id
-                steps.delivery(tx, mail, "answer_not_written", {"made_delivered": made, "at_stop": at_stop})
+                controls.back(tx, relay, mail, "answer_not_written", {"made_delivered": made, "at_stop": at_stop})
     if at_stop:
         _give_back_block(tx, relay, done)
     tx.touch(done.session_id)

@@ -12,7 +12,18 @@ from typing import Any
 from relaybay.domain import ClientProcess, HookEvent
 from relaybay.rules import answer, asking, hook_link, names
 from relaybay.rules.text import name_line
-from relaybay.service import births, context_proof, handover, links, naming, start_line, turns
+from relaybay.service import (
+    births,
+    catch_up,
+    context_proof,
+    controls,
+    handover,
+    links,
+    naming,
+    start_line,
+    starts,
+    turns,
+)
 from relaybay.service.handover import HandOver
 from relaybay.service.presence import Live
 from relaybay.service.relay import Relay
@@ -73,12 +84,16 @@ def from_memory(relay: Relay, event: HookEvent) -> HookAnswer | None:
         return NOTHING if presence.change(live, judged_by=row, last_seen_us=seen_us) else None
     if event.send_message_to or event.at_us < live.last_event_us or _tells_news(row, event):
         return None
+    if relay.messaging.channels and _changes_controls(live, event):
+        return None
     if _asks(row, event, late=False) != row.asks:
         return None
     waiting = relay.mailbox.of(row.id)
     carries = answer.event_of(event.name)
     if row.link_state == "exact" and (
-        (carries == "stop" and waiting.anything) or (carries in ("prompt", "tool") and waiting.sent)
+        (carries == "stop" and waiting.anything)
+        or (carries == "prompt" and waiting.at_prompt)
+        or (carries == "tool" and (waiting.sent or waiting.passive))
     ):
         return None
     turn, _, _ = turns.turn(live, event, eligible=False)
@@ -117,6 +132,15 @@ def _tells_news(row: SessionRow, event: HookEvent) -> bool:
     )
 
 
+def _changes_controls(live: Live, event: HookEvent) -> bool:
+    """Whether an event grows the row's control epoch, or may (page 50): another mode, a turn that failed, or the prompt
+    that lifts a suppression.
+    """
+    other_mode = bool(event.permission_mode) and event.permission_mode != live.permission_mode
+    lifts = bool(live.row.suppressed) and event.name == "UserPromptSubmit"
+    return other_mode or lifts or event.name == "StopFailure"
+
+
 def _same_process(told: ClientProcess, known: ClientProcess) -> bool:
     """A version that an event leaves out is no other version."""
     return told == known or (not told.version and replace(told, version=known.version) == known)
@@ -139,6 +163,7 @@ def handle(tx: Tx, relay: Relay, event: HookEvent) -> HookAnswer:
         # A folder guess that this event dropped (HL-11) is told nothing more.
         row = _note(tx, births.note_title(tx, row, event), event)
     late = turns.older(row.last_event_us, event, tx.now)
+    row = _note_controls(tx, relay, row, event, late=late)
     said, row, ids = _answer(tx, relay, event, row)
     blocked = said.done is not None and said.done.at == "stop"
     unseen = row.link_state.endswith("_unseen")
@@ -220,13 +245,35 @@ def _note_asks(tx: Tx, row: SessionRow, event: HookEvent, *, late: bool) -> Sess
     return sessions.change(tx, row.id, asks=asks, asks_since_us=event.at_us if asks else 0)
 
 
+def _note_controls(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent, *, late: bool) -> SessionRow:
+    """Page 20's order: activity and controls first, then what waits is judged anew, then a prompt catches up. A
+    replayed event tells what was, and a late one nothing; neither changes what a session may be given.
+    """
+    if not relay.messaging.channels or event.replayed or row.hook_id is None:
+        return row
+    if event.permission_mode and event.permission_mode != row.permission_mode and not late:
+        row = sessions.change(tx, row.id, permission_mode=event.permission_mode)
+    row = controls.look(tx, relay, row)
+    if late or _folder_guess(row):
+        return row
+    if event.name == "StopFailure":
+        row = controls.suppress(tx, relay, row, "stop_failure")
+    elif event.name == "UserPromptSubmit":
+        row = controls.suppress(tx, relay, row, "local_input" if event.prompt_kind == "local" else "machine_input")
+    elif event.name == "SessionStart":
+        row = starts.begin(tx, relay, row, event)
+    if event.name in ("UserPromptSubmit", "SessionStart") and row.link_state == "exact":
+        catch_up.catch_up(tx, relay, row)
+    return row
+
+
 def _answer(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow) -> tuple[HookAnswer, SessionRow, tuple[str, ...]]:
     """ANSWER: what the event may carry, packed and marked; the turn's budget with it."""
     link: Any = "exact" if row.link_state == "exact" else "no_row"
     if row.link_state == "guessed":
         link = "guessed" if row.kind == "hook" else "folder_guess"
     verdict = answer.judge(answer.AnswerFacts(answer.event_of(event.name), event.replayed, subagent=False, link=link))
-    found = handover.offers(tx, row, "stop") if verdict.outcome == "stop" else []
+    found = handover.offers(tx, relay, row, "stop") if verdict.outcome == "stop" else []
     turn, block, met = turns.turn(row, event, eligible=bool(found))
     if turn and not event.replayed:
         row = sessions.change(tx, row.id, **turn)
@@ -236,7 +283,7 @@ def _answer(tx: Tx, relay: Relay, event: HookEvent, row: SessionRow) -> tuple[Ho
         return HookAnswer(line=line), row, spec_ids
     if verdict.outcome in ("pack_at_prompt", "pack_at_tool"):
         at: handover.At = "prompt" if verdict.outcome == "pack_at_prompt" else "tool"
-        return HookAnswer(done=handover.hand_over(tx, row, at, handover.offers(tx, row, at))), row, spec_ids
+        return HookAnswer(done=handover.hand_over(tx, row, at, handover.offers(tx, relay, row, at))), row, spec_ids
     if block:
         done = handover.hand_over(tx, row, "stop", found)
         assert done is not None, "an item that may go out alone fits an empty answer (SEND-11)"

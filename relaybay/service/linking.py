@@ -55,7 +55,9 @@ def apply(tx: Tx, relay: Relay, identity: Identity, now: int) -> SessionRow | No
     if effect.takes_id:
         row = _take(tx, relay, identity, row, b)
     elif outcome == "make_exact":
-        row = _linked(tx, row, step(Link, row.link_state, "link"), link_named=int(identity.named or row.link_named))
+        row = _linked(
+            tx, relay, row, step(Link, row.link_state, "link"), link_named=int(identity.named or row.link_named)
+        )
     elif outcome == "rename_b":
         row = naming.rename(tx, row, identity.title)
         row = sessions.change(tx, row.id, link_named=1)
@@ -88,12 +90,12 @@ def _created(tx: Tx, row: SessionRow) -> None:
     tx.emit("session.created", session=row.ref, title=name_line(row.title), kind=row.kind)
 
 
-def _linked(tx: Tx, row: SessionRow, result: Step, **columns: Any) -> SessionRow:
+def _linked(tx: Tx, relay: Relay, row: SessionRow, result: Step, **columns: Any) -> SessionRow:
     """Writes a link's move with further columns, then name and events, the last effects of the machine's list."""
     row = sessions.change(tx, row.id, link_state=result.state, **columns)
     for effect in result.effects:
         if effect == "claim_name":
-            row = naming.claim_name(tx, row)
+            row = naming.claim_name(tx, row, channels=relay.messaging.channels)
         elif effect.startswith("event:"):
             tx.emit(effect.removeprefix("event:"), session=row.ref, title=name_line(row.title), name=row.name)
     return row
@@ -117,7 +119,7 @@ def _take(tx: Tx, relay: Relay, identity: Identity, a: SessionRow, b: SessionRow
         elif word == "end_waits":
             _end_wait(tx, relay, a.id)
         elif word == "other_session":
-            moves.other_session(tx, a.id, hook_id)
+            moves.other_session(tx, relay, a.id, hook_id)
     # What lists gave the merged row was given to this very conversation; on any other row nothing was yet.
     since = b.hook_since_us if b is not None and merged else tx.now
     life = _life(effect, a, b)
@@ -125,7 +127,7 @@ def _take(tx: Tx, relay: Relay, identity: Identity, a: SessionRow, b: SessionRow
         # An unseen B never had the id's turn to lose: it still stands with the id (MOVE-9).
         life |= sessions.turn_of(tx, hook_id)
     columns = {**life, "hook_id": hook_id, "hook_since_us": since, "moved_to": None, "link_named": 1}
-    return _linked(tx, a, result, **columns)
+    return _linked(tx, relay, a, result, **columns)
 
 
 def _step_of_a(outcome: str, a: SessionRow, b: SessionRow | None) -> Step:
@@ -142,7 +144,7 @@ def _leave(tx: Tx, relay: Relay, effect: Effect, a: SessionRow, b: SessionRow, *
     """What becomes of B. Its id is free afterwards, so that A can hold it: one id, one row, ever."""
     _end_wait(tx, relay, b.id)
     if effect.b == "merged":
-        moves.merge(tx, b, a)
+        moves.merge(tx, relay, b, a)
         sessions.remove(tx, b.id)
         tx.emit("session.merged", session=a.ref, title=name_line(a.title), merged_title=name_line(b.title))
     elif effect.b == "orphaned":
@@ -189,7 +191,9 @@ def _split(tx: Tx, relay: Relay, identity: Identity, b: SessionRow) -> SessionRo
     row = sessions.add(tx, title=title, title_key=names.key(title), kind="hook")
     _created(tx, row)
     result = step(Link, row.link_state, "born_exact")
-    return _linked(tx, row, result, **life, hook_id=identity.hook_id, hook_since_us=tx.now, last_seen_us=b.last_seen_us)
+    return _linked(
+        tx, relay, row, result, **life, hook_id=identity.hook_id, hook_since_us=tx.now, last_seen_us=b.last_seen_us
+    )
 
 
 def _end_wait(tx: Tx, relay: Relay, session_id: int) -> None:

@@ -1,7 +1,7 @@
 """Carries out what the machine of a row's link says when a hook event, the sweep or the owner speaks.
 
-What calls do to links is `linking.py`. The effect words, and their order, are listed in `machines/link.py`; those of
-channels and groups (`drop_published`, `close_work`) have nothing to do yet.
+What calls do to links is `linking.py`. The effect words, and their order, are listed in `machines/link.py`; that of
+groups (`close_work`) has nothing to do yet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from relaybay.domain import Step
 from relaybay.machines.base import step
 from relaybay.machines.link import Link
 from relaybay.rules.text import name_line
-from relaybay.service import moves, naming
+from relaybay.service import controls, moves, naming
 from relaybay.service.relay import Relay
 from relaybay.store import moves as stored
 from relaybay.store import sessions
@@ -64,7 +64,9 @@ def take(
             columns |= {"activity": "ended", "ended_us": at_us or tx.now, "ended_reason": reason}
     changed = any(getattr(row, name) != value for name, value in columns.items())
     after = sessions.change(tx, row.id, **columns) if changed else row
-    return result, _after(tx, after, result, reason)
+    if "drop_published" in result.effects:
+        controls.session_ended(tx, relay, after)
+    return result, _after(tx, relay, after, result, reason)
 
 
 def _before(tx: Tx, relay: Relay, row: SessionRow, effect: str, hook_id: str) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def _before(tx: Tx, relay: Relay, row: SessionRow, effect: str, hook_id: str) ->
         case "end_waits":
             tx.after(relay.waits.ending(row.id))
         case "other_session":
-            moves.other_session(tx, row.id, hook_id)
+            moves.other_session(tx, relay, row.id, hook_id)
             stored.forget_given(tx, row.id)
         case "free_name":
             return {"name": None}
@@ -87,11 +89,11 @@ def _before(tx: Tx, relay: Relay, row: SessionRow, effect: str, hook_id: str) ->
     return {}
 
 
-def _after(tx: Tx, row: SessionRow, result: Step, reason: str) -> SessionRow:
+def _after(tx: Tx, relay: Relay, row: SessionRow, result: Step, reason: str) -> SessionRow:
     """The machine's last effects: the name, and the events, which tell of the row as it now is."""
     for effect in result.effects:
         if effect == "claim_name":
-            row = naming.claim_name(tx, row)
+            row = naming.claim_name(tx, row, channels=relay.messaging.channels)
         elif effect.startswith("event:"):
             said = {"session": row.ref, "title": name_line(row.title), "name": row.name}
             tx.emit(effect.removeprefix("event:"), **said, **({"reason": reason} if reason else {}))

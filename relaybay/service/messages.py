@@ -6,7 +6,7 @@ over is `handover.py`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from relaybay import frames
 from relaybay.answers import word
@@ -15,7 +15,8 @@ from relaybay.rules import body as bodies
 from relaybay.rules import rates, reply
 from relaybay.rules.sender import AckItemFacts, judge_ack_item
 from relaybay.rules.text import name_line
-from relaybay.service import ids, linking, receipts, recipients, repeats, steps
+from relaybay.service import admission, ids, linking, origin, receipts, recipients, repeats, steps
+from relaybay.service.admission import Arriving
 from relaybay.service.identity import Identity, identify
 from relaybay.service.recipients import Meant
 from relaybay.service.relay import Relay
@@ -40,7 +41,7 @@ def send(
     request_id: str = "",
 ) -> Outcome:
     """Stores one message and one delivery and answers with a receipt (page 30). Nothing is changed when refused."""
-    text = bodies.judge(body, _body_limits())
+    text = bodies.judge(body, _body_limits(relay))
     mark = repeats.mark(caller, body=body, to=to, task=task, in_reply_to=in_reply_to, request_id=request_id)
     who = identify(tx, relay, caller, "send", tx.now, "message_send", mark)
     if isinstance(who, Refusal):
@@ -67,12 +68,13 @@ def _send(tx: Tx, relay: Relay, who: Identity, text: bodies.JudgedBody, said: tu
     warnings = list(who.warnings)
     if meant.parent is not None and not _mark_parent(tx, who, meant.parent):
         warnings.append(("message.parent_not_marked", {}))
-    mail = _store(tx, who, sender, meant, text.text, request_id, content)
+    mail = _store(tx, relay, who, sender, meant, text.text, request_id, content)
     return Outcome(receipts.receipt(tx, relay, mail), warnings=tuple(warnings))
 
 
-def _body_limits() -> bodies.BodyLimits:
-    return bodies.BodyLimits(limit("body_chars_max"), limit("answer_utf16_max"), frames.longest_frame_units())
+def _body_limits(relay: Relay) -> bodies.BodyLimits:
+    around = frames.longest_frame_units(channels=relay.messaging.channels)
+    return bodies.BodyLimits(limit("body_chars_max"), limit("answer_utf16_max"), around)
 
 
 def _repeated(tx: Tx, relay: Relay, who: Identity, request_id: str, content: str) -> Outcome | None:
@@ -126,42 +128,61 @@ def _mark_parent(tx: Tx, who: Identity, parent: Mail) -> bool:
         proven, linked_itself = who.merged.link_state == "exact", who.merged.linked_itself
     mail = messages.by_key(tx, parent.id)
     assert mail is not None
+    if mail.state not in ("sent", "delivered", "read"):
+        return False
     result, _ = steps.delivery(tx, mail, "acknowledge", {"link_proven": proven, "linked_itself": linked_itself})
     return result.kind != "refuse"
 
 
-def _store(tx: Tx, who: Identity, sender: SessionRow, meant: Meant, text: str, request_id: str, content: str) -> Mail:
+def _store(
+    tx: Tx, relay: Relay, who: Identity, sender: SessionRow, meant: Meant, text: str, request_id: str, content: str
+) -> Mail:
     reader = sessions.need(tx, meant.recipient.id)
-    mail = messages.add(
+    source = origin.of_session(relay, sender, verified=who.verified, hook_id=who.hook_id)
+    message_id = messages.record(
         tx,
-        recipient_id=reader.id,
-        recipient_title=reader.title,
-        recipient_name=reader.name or "",
+        audience="direct",
         mid=ids.message_id(tx.now),
-        sender_id=sender.id,
-        sender_title=sender.title,
-        sender_name=sender.name or "",
-        sender_verified=int(who.verified),
-        sender_hook_id=who.hook_id if who.verified else "",
+        **source.columns(text),
         task_id=meant.task.id if meant.task else None,
         task_key=meant.task.task_key if meant.task else "",
         parent_id=meant.parent.message_id if meant.parent else None,
         parent_mid=meant.parent.mid if meant.parent else "",
         depth=meant.parent.depth + 1 if meant.parent else 0,
-        body=text,
         request_id=request_id or None,
         digest=content,
     )
-    data = {
-        "from": name_line(sender.title),
-        "from_ref": sender.ref,
-        "to": name_line(reader.title),
-        "to_ref": reader.ref,
+    return arrive(tx, relay, reader, source.arriving(message_id, text))
+
+
+def arrive(tx: Tx, relay: Relay, reader: SessionRow, arriving: Arriving) -> Mail:
+    """The message reaches its one recipient: without channels as it is, with them by ADM and POLICY. What was not let
+    in is recorded and makes no edge on the Map (DLV-22).
+    """
+    if not relay.messaging.channels:
+        mail = admission.without_channels(tx, reader, arriving.message_id)
+    else:
+        mail, _ = admission.admit(tx, relay, reader, arriving)
+    if mail.admitted_us:
+        told(tx, mail)
+    return mail
+
+
+def told(tx: Tx, mail: Mail) -> None:
+    """The events of a message that was let in at one recipient: `message.sent`, and the Map's edge."""
+    data: dict[str, Any] = {
+        "from": name_line(mail.sender_title),
+        "from_ref": f"S-{mail.sender_id}" if mail.sender_id else None,
+        "to": name_line(mail.recipient_title),
+        "to_ref": f"S-{mail.recipient_id}" if mail.recipient_id else None,
         "task": mail.task_key or None,
     }
-    tx.emit("message.sent", message_id=mail.mid, verified=who.verified, **data)
-    tx.emit("session.message", by="message_send", **data)
-    return mail
+    if mail.published:
+        data |= {"audience": mail.audience, **({"topic": mail.topic} if mail.topic else {})}
+    if mail.by_script:
+        data["script"] = True
+    tx.emit("message.sent", message_id=mail.mid, verified=bool(mail.sender_verified), **data)
+    tx.emit("session.message", by="message_publish" if mail.published else "message_send", **data)
 
 
 def acknowledge(tx: Tx, relay: Relay, caller: Caller, *, message_id: str = "") -> Outcome:
@@ -174,7 +195,7 @@ def acknowledge(tx: Tx, relay: Relay, caller: Caller, *, message_id: str = "") -
 
 
 def _acknowledge(tx: Tx, relay: Relay, who: Identity, message_id: str) -> Outcome:
-    one = messages.get(tx, message_id) if message_id else None
+    one = messages.get(tx, message_id, who.rows) if message_id else None
     if message_id:
         verdict = judge_ack_item(AckItemFacts("message_ack", _whose(who, one)))
         if verdict.refused:
@@ -190,7 +211,7 @@ def _acknowledge(tx: Tx, relay: Relay, who: Identity, message_id: str) -> Outcom
     for mail in [one] if one else _seen(tx, row, who):
         result, _ = steps.delivery(tx, mail, "acknowledge", facts)
         if result.kind == "refuse":
-            return Outcome(refusal=Refusal(result.answer, result.spec_id))
+            return Outcome(refusal=Refusal(result.answer, result.spec_id, {"state": mail.state}))
         (done if result.kind == "move" else before).append(mail.mid)
     counts = messages.counts(tx, row.id)
     waiting = counts.get("sent", 0) + counts.get("delivered", 0)

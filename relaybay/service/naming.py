@@ -6,23 +6,58 @@ from collections.abc import Iterable
 from typing import cast
 
 from relaybay.answers import word
-from relaybay.domain import Verdict
+from relaybay.domain import Refusal, Verdict
 from relaybay.rules import names
+from relaybay.rules.claim import ChosenNameFacts, ClaimFacts, judge_chosen, judge_claim, valid_name
 from relaybay.rules.handles import ATTEMPTS_MAX, generated
 from relaybay.rules.names import Alias, GivenBy
 from relaybay.rules.recipient import near_names
 from relaybay.rules.sender import NameFacts, judge_name
 from relaybay.rules.text import name_line, name_literal
+from relaybay.service import processes
 from relaybay.specs import limit
 from relaybay.store import sessions
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
+
+LIVE = ("exact", "guessed")
 
 
 def resolve(tx: Tx, text: str) -> list[SessionRow]:
     """The rows a name fits: titles, aliases, desktop ids, refs, and `@names` of live rows. Makes none (ROW-4)."""
     key = names.key(text)
     return sessions.by_name(tx, key) if key else []
+
+
+def by_handle(tx: Tx, name: str) -> SessionRow | None:
+    """The row that goes by this `@name`. One whose client's process is gone has lost it (HL-9): the caller looks."""
+    found = tx.value("SELECT id FROM session WHERE name = ?", name)
+    return None if found is None else sessions.need(tx, int(found))
+
+
+def held_by_other(tx: Tx, name: str, own: int | None) -> Refusal | None:
+    """Why another live session keeps the owner from choosing this name (table `chosen_name`); None when nothing does.
+
+    Reserved is also what another live session is called: SEND covers names, titles and aliases alike.
+    """
+    holder = by_handle(tx, name)
+    holder = None if holder is None or holder.id == own or processes.gone(holder.process) else holder
+    named = [row for row in sessions.by_name(tx, names.key(name)) if row.id != own and row.link_state in LIVE]
+    verdict = judge_chosen(
+        ChosenNameFacts(
+            grammar_ok=valid_name(name),
+            own_already=False,
+            held_by_other_live=holder is not None,
+            names_other_live_session=bool(named),
+        )
+    )
+    if not verdict.refused:
+        return None
+    other = holder or (named[0] if named else None)
+    values = {"name": name if verdict.answer == "chosen_name.held" else name_literal(name)}
+    if other is not None:
+        values |= {"title": name_literal(other.title), "ref": other.ref, "folder": name_literal(other.cwd)}
+    return Refusal(verdict.answer, verdict.spec_id, values)
 
 
 def is_hook_id(tx: Tx, text: str) -> bool:
@@ -124,10 +159,21 @@ def rename(tx: Tx, row: SessionRow, title: str) -> SessionRow:
     return renamed
 
 
-def claim_name(tx: Tx, row: SessionRow) -> SessionRow:
-    """Gives a row that has become exactly linked and live its generated `@name`; the first that is free."""
-    if row.name:
+def claim_name(tx: Tx, row: SessionRow, *, channels: bool = False) -> SessionRow:
+    """Gives a row that has become exactly linked and live its `@name` (table `claim`): with channels the one that the
+    owner chose, if no other live row has it, else the first generated one that is free. A chosen name that is taken
+    stays chosen, and is tried again when the session comes back.
+    """
+    chosen = row.name_chosen if channels else ""
+    holder = by_handle(tx, chosen) if chosen else None
+    if row.name and (not chosen or row.name == chosen or holder is not None):
         return row
+    outcome = judge_claim(ClaimFacts("none" if not chosen else "free" if holder is None else "held")).outcome
+    if outcome == "chosen":
+        return sessions.change(tx, row.id, name=chosen)
+    if outcome == "generated_with_warning" and holder is not None:
+        said = {"session": row.ref, "title": name_line(row.title), "name": chosen, "holder": holder.ref}
+        tx.emit("session.name_taken", **said)
     for attempt in range(ATTEMPTS_MAX):
         name = generated(row.id, attempt)
         if tx.value("SELECT 1 FROM session WHERE name = ?", name) is None:

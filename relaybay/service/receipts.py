@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from relaybay.answers import word
+from relaybay.rules.recipient import ReachFacts, judge_reach
 from relaybay.rules.text import literal, name_line, name_literal
-from relaybay.service import reach
+from relaybay.service import reach, reasons
 from relaybay.service.clock import age, rfc3339
 from relaybay.service.relay import Relay
 from relaybay.store import sessions
@@ -55,7 +56,13 @@ def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
             return found.reason_code, said
     if mail.state in ("sent", "orphaned"):
         return "row_gone", word("receipt.orphaned").text
+    if mail.state == "taken":
+        return "", word("receipt.taken", automation=mail.taken_by).text
+    if mail.state in ("held", *CLOSED):
+        return mail.reason_code, _kept_out(tx, mail)
     if mail.state == "delivered":
+        if mail.pointer and not mail.fetched_us:
+            return "", word("receipt.pointer", ago=age((tx.now - mail.delivered_us) // _SECOND)).text
         ago = age((tx.now - mail.delivered_us) // _SECOND)
         if mail.reason_code == "not_in_context":
             return "not_in_context", word("receipt.not_in_context", ago=ago).text
@@ -65,12 +72,29 @@ def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
     return "", word(how.get(mail.read_how, "receipt.read"), ago=ago).text
 
 
+#: The states in which a message never arrives any more (page 50).
+CLOSED = ("refused", "rate_limited", "rejected", "dropped", "consumed")
+
+
+def _kept_out(tx: Tx, mail: Mail) -> str:
+    """RECV-9 and 10: why a message is held, or closed, and what would change it."""
+    reason = reasons.why(tx, mail)
+    if mail.state != "held":
+        return word("recv.not_admitted", reason=reason).text
+    resume = mail.reason_code == "waits_for_resume"
+    facts = ReachFacts("held_resume" if resume else "held_review", "live", working=False, waiting=False)
+    verdict = judge_reach(facts)
+    return word(verdict.answer, reason=reason, recipient=name_literal(mail.recipient_title)).text
+
+
 def since(tx: Tx, relay: Relay, mail: Mail, reason_code: str) -> int:
     """Since when a reason for not being delivered holds (µs): since when the recipient works, is idle, is over, is
     known; 0 where nobody noted it.
     """
     if reason_code == "not_in_context":
         return mail.delivered_us
+    if mail.state in ("held", *CLOSED):
+        return mail.state_us
     row = sessions.get(tx, mail.recipient_id)
     if row is None:
         return 0
@@ -112,17 +136,31 @@ def party(title: str, name: str, key: int | None) -> dict[str, Any]:
     return said
 
 
+def line(title: str) -> str:
+    """A name as lists and events have it."""
+    return name_line(title)
+
+
+def audience(mail: Mail) -> dict[str, Any]:
+    """To whom a message was sent: one session, a topic, or all that receive broadcasts."""
+    return {"kind": mail.audience, **({"topic": mail.topic} if mail.topic else {})}
+
+
 def item(tx: Tx, relay: Relay, mail: Mail, direction: str) -> dict[str, Any]:
     """One entry of `messages_list` (page 70). The body is one literal (TEXT-5)."""
     sender: dict[str, Any] = {"title": name_line(mail.sender_title), "verified": bool(mail.sender_verified)}
     if mail.sender_name:
         sender["name"] = mail.sender_name
+    if mail.by_script:
+        sender["script"] = True
+    if mail.automation:
+        sender["automation"] = mail.automation
     said: dict[str, Any] = {
         "message_id": mail.mid,
         "direction": direction,
         "from": sender,
         "to": party(mail.recipient_title, mail.recipient_name, mail.recipient_id),
-        "audience": {"kind": "direct"},
+        "audience": audience(mail),
         "depth": mail.depth,
         "state": mail.state,
         "sent_at": rfc3339(mail.sent_us),

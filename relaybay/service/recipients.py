@@ -50,7 +50,7 @@ class _To:
 
 def find(tx: Tx, who: Identity, *, to: str, task: str, in_reply_to: str) -> Meant | Refusal:
     """The parent (SEND-14), the recipient (SEND-17 to 19, RECV), and that it is somebody else (SEND-8)."""
-    parent = messages.get(tx, in_reply_to) if in_reply_to else None
+    parent = messages.get(tx, in_reply_to, who.rows) if in_reply_to else None
     states = {parent.recipient_id or 0: parent.state} if parent else None
     verdict = reply.judge_parent(reply.parent_facts(bool(in_reply_to), states, who.rows))
     if verdict.refused:
@@ -61,7 +61,7 @@ def find(tx: Tx, who: Identity, *, to: str, task: str, in_reply_to: str) -> Mean
     verdict = recipient.judge(
         recipient.RecipientFacts(
             to=meant.fits,
-            parent="absent" if parent is None else "row" if asked else "gone",
+            parent=_parent(parent, asked),
             agree=bool(meant.one and asked and meant.one.id == asked.id) or (meant.own and _is_sender(who, asked)),
             task=_task(task, about, bound),
         )
@@ -75,6 +75,14 @@ def find(tx: Tx, who: Identity, *, to: str, task: str, in_reply_to: str) -> Mean
         return Refusal(verdict.answer, verdict.spec_id, {"recipient": name_literal(own.title if own else who.title)})
     assert row is not None
     return Meant(row, parent, about)
+
+
+def _parent(parent: Mail | None, asked: SessionRow | None) -> Literal["absent", "row", "gone", "script"]:
+    if parent is None:
+        return "absent"
+    if parent.by_script:
+        return "script"
+    return "row" if asked else "gone"
 
 
 def _is_sender(who: Identity, row: SessionRow | None) -> bool:

@@ -17,6 +17,7 @@ from relaybay.service.contexts import Contexts
 from relaybay.service.mailbox import Mailbox
 from relaybay.service.presence import Presence
 from relaybay.service.waits import Waits
+from relaybay.settings import Messaging
 from relaybay.store import sessions
 from relaybay.store.database import Committed, Store
 from relaybay.store.transaction import Tx
@@ -27,7 +28,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Relay:
-    """The store and what is kept in memory beside it. `listeners` run in the writer thread: they must be quick."""
+    """The store and what is kept in memory beside it. `listeners` run in the writer thread: they must be quick.
+    `messaging` is what the owner configured; without its switch there are no channels.
+    """
 
     store: Store
     clock: Clock
@@ -36,6 +39,7 @@ class Relay:
     waits: Waits
     contexts: Contexts
     listeners: list[Callable[[Committed], None]]
+    messaging: Messaging
 
     def close(self) -> None:
         """Ends all waits (WAIT-7), writes what presence still holds, closes the store."""
@@ -59,12 +63,15 @@ class Relay:
             self.store.write(write)
 
 
-def open_relay(path: Path, clock: Clock, transcripts: Transcripts | None = None) -> Relay:
+def open_relay(
+    path: Path, clock: Clock, transcripts: Transcripts | None = None, messaging: Messaging | None = None
+) -> Relay:
     """Opens the store and fills what is kept in memory. Raises the store's errors.
 
     `transcripts`: where proof is looked for that a text arrived; without it no claim is made (CTX-3).
     """
-    presence, mailbox, waits = Presence(), Mailbox(), Waits()
+    presence, waits = Presence(), Waits()
+    mailbox = Mailbox(channels=bool(messaging and messaging.channels))
     contexts = Contexts(transcripts or Transcripts())
     listeners: list[Callable[[Committed], None]] = []
 
@@ -76,7 +83,7 @@ def open_relay(path: Path, clock: Clock, transcripts: Transcripts | None = None)
             listener(news)
 
     store = Store(path, clock, on_commit)
-    relay = Relay(store, clock, presence, mailbox, waits, contexts, listeners)
+    relay = Relay(store, clock, presence, mailbox, waits, contexts, listeners, messaging or Messaging())
     search_index.complete(store)
     store.read(presence.load)
     store.read(mailbox.load)

@@ -12,8 +12,9 @@ from relaybay.domain import Step
 from relaybay.machines.base import step
 from relaybay.machines.comment import Comment
 from relaybay.machines.delivery import Delivery
+from relaybay.machines.review import Review
 from relaybay.rules.text import name_line
-from relaybay.store import comments, messages
+from relaybay.store import channels, comments, messages
 from relaybay.store.comments import CommentRow
 from relaybay.store.messages import Mail
 from relaybay.store.transaction import Tx
@@ -22,6 +23,10 @@ from relaybay.store.transaction import Tx
 _CLEARED: dict[str, dict[str, Any]] = {
     "clear:delivered_at": {"delivered_us": 0, "delivered_by": "", "delivered_hook_id": "", "handover_id": ""},
     "clear:in_context_at": {"in_context_us": 0},
+    "clear:read_at": {"read_us": 0, "read_how": ""},
+    "set:passive": {"passive": 1, "passive_turn": 0},
+    "clear:passive": {"passive": 0},
+    "void:approval": {"approved_epoch": -1},
 }
 
 
@@ -49,7 +54,7 @@ def _columns(result: Step, before: Mail | CommentRow, now: int) -> dict[str, Any
     # A reason speaks of the state it came with; every move out of that state clears it.
     columns: dict[str, Any] = {"state": result.state, "reason_code": ""} if result.kind == "move" else {}
     for effect in result.effects:
-        if effect.startswith("reason:"):
+        if effect.startswith("reason:") and effect != "reason:given":
             columns["reason_code"] = effect.removeprefix("reason:")
         if effect.startswith("read_how:"):
             columns["read_how"] = effect.removeprefix("read_how:")
@@ -61,26 +66,48 @@ def _event_types(result: Step) -> list[str]:
     return [effect.removeprefix("event:") for effect in result.effects if effect.startswith("event:")]
 
 
-def delivery(tx: Tx, mail: Mail, event: str, facts: dict[str, bool] | None = None, **columns: Any) -> tuple[Step, Mail]:
+def shown(title: str) -> str:
+    """A name as events have it."""
+    return name_line(title)
+
+
+def delivery(
+    tx: Tx, mail: Mail, event: str, facts: dict[str, bool] | None = None, *, reason: str = "", **columns: Any
+) -> tuple[Step, Mail]:
     """Puts one event to one delivery and writes what follows. `columns` go along with a move or a repeat that marks
-    (`handover_id`, `recipient_id` …). A refusal writes nothing. Gives the Step and the delivery as it now is.
+    (`handover_id`, `recipient_id` …), `reason` is the reason code that the caller has for it. What the caller does not
+    say of POLICY, as it need not without channels, is that it delivers. A refusal writes nothing. Gives the Step and
+    the delivery as it now is.
     """
-    result = step(Delivery, mail.state, event, facts)
+    result = step(Delivery, mail.state, event, {"published": mail.published, "judged_deliver": True} | (facts or {}))
     if result.kind == "refuse":
         return result, mail
     changed = _columns(result, mail, tx.now)
+    if "reason:given" in result.effects:
+        assert reason, f"{result.spec_id} needs the reason that its caller has"
+        changed["reason_code"] = reason
+    if mail.state == "held" and result.state != "held":
+        changed["review_state"] = step(Review, mail.review_state, "left_held").state
     if "clear:recipient_row" in result.effects:
         changed["recipient_id"] = None
     if result.effects:
         changed |= columns
     after = messages.set_delivery(tx, mail, **changed) if changed else mail
     for type_ in _event_types(result):
-        tx.emit(type_, **_mail_data(type_, mail, after))
+        tx.emit(type_, **mail_data(type_, mail, after))
+    if mail.topic and mail.recipient_id and ("seen:topic" in result.effects or result.state == "delivered"):
+        # A topic message that was given, or decided on, is seen: an older one never comes any more (CATCHUP-8).
+        channels.see(tx, mail.recipient_id, mail.topic, mail.message_id)
     tx.touch(after.recipient_id)
     return result, after
 
 
-def _mail_data(type_: str, before: Mail, mail: Mail) -> dict[str, Any]:
+#: Events that say why.
+_REASONED = ("message.held", "message.dropped", "message.refused", "message.rejected", "message.consumed")
+
+
+def mail_data(type_: str, before: Mail, mail: Mail) -> dict[str, Any]:
+    """What an event says of a delivery: names, ids, marks and reasons, never a text or a hook id."""
     data: dict[str, Any] = {
         "message_id": mail.mid,
         "from": name_line(mail.sender_title),
@@ -91,6 +118,14 @@ def _mail_data(type_: str, before: Mail, mail: Mail) -> dict[str, Any]:
     }
     if type_ == "message.read":
         data |= {"verified": mail.read_how == "verified", "read_how": mail.read_how}
+    if mail.published:
+        data |= {"audience": mail.audience, **({"topic": mail.topic} if mail.topic else {})}
+    if mail.by_script:
+        data["script"] = True
+    if type_ in _REASONED:
+        data["reason"] = mail.reason_code
+    if type_ in ("message.taken", "message.consumed"):
+        data["automation"] = mail.taken_by
     return data
 
 

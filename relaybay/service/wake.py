@@ -52,7 +52,7 @@ def look(tx: Tx, relay: Relay, entry: WaitEntry, *, connection_lives: bool) -> L
         relay.waits.take(entry, "own_event")
         return Look("ended")
     row = relay.presence.write_back(tx, row)
-    found = handover.offers(tx, row, "wake")
+    found = handover.offers(tx, relay, row, "wake")
     idle, idle_at = _idle(relay, row, entry, tx.now)
     facts = {
         "item_there": bool(found),

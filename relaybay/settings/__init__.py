@@ -23,6 +23,7 @@ from relaybay.settings.toml_file import Layer, Origin, project_file, read_file, 
 __all__ = [
     "KEYS",
     "Key",
+    "Messaging",
     "Origin",
     "Paths",
     "Settings",
@@ -36,8 +37,27 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
+class Messaging:
+    """The keys of `[messaging]` as the server goes by them (page 50, SET-1 to 5). Without the switch nothing else in
+    here counts. Rates are per 60 s, `history_days` are days.
+    """
+
+    channels: bool = False
+    inbound: str = "auto"
+    inbound_per_minute: int = 64
+    sender_per_minute: int = 16
+    publish_per_minute: int = 16
+    max_fanout: int = 32
+    history_days: int = 30
+    history_max_messages: int = 50_000
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What is configured. `origins` has one entry per key; `clock_file` stands for the clock, in tests only.
+
+    `messaging` is what a server goes by: without any project's file, since the floor of a project counts for the
+    sessions in it and for nobody else (SET-2).
 
     `client_home` is where Claude Code keeps its files by the environment alone (`CLAUDE_CONFIG_DIR`, else the home).
     """
@@ -45,10 +65,18 @@ class Settings:
     server_host: str
     server_port: int
     messaging_channels: bool
+    messaging_inbound: str
+    messaging_inbound_per_minute: int
+    messaging_sender_per_minute: int
+    messaging_publish_per_minute: int
+    messaging_max_fanout: int
+    messaging_history_days: int
+    messaging_history_max_messages: int
     wake_minutes: int
     sessions_silent_hours: int
     claude_code_folder: str
     project_slug: str
+    messaging: Messaging
     clock_file: Path | None
     origins: Mapping[str, Origin]
     client_home: Path = Path()
@@ -79,6 +107,7 @@ def load(
         SettingsError: a source holds what no key takes. Nothing of it is used.
     """
     values: dict[str, Value] = {name: key.default for name, key in KEYS.items()}
+    own = dict(values)
     origins = dict.fromkeys(KEYS, Origin("default"))
     layers = [read_file(paths.config_file, project=False)]
     project = None if folder is None else project_file(folder)
@@ -87,8 +116,17 @@ def load(
     layers += [_environment(env), _flags(flags or {})]
     for layer in layers:
         for name, (value, origin) in layer.items():
+            tighter = KEYS[name].tighter if origin.source == "project" else None
+            if tighter is not None and tighter(values[name], value) == values[name]:
+                # A project only tightens: what the user has set is as tight already.
+                continue
             values[name], origins[name] = value, origin
+        own |= {name: value for name, (value, origin) in layer.items() if origin.source != "project"}
     named: dict[str, Any] = {KEYS[name].attribute: value for name, value in values.items()}
+    messaging: dict[str, Any] = {
+        name.partition(".")[2]: value for name, value in own.items() if name.startswith("messaging.")
+    }
+    named["messaging"] = Messaging(**messaging)
     return Settings(**named, clock_file=_clock_file(env), origins=origins, client_home=_client_home(env))
 
 

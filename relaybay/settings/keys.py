@@ -28,6 +28,8 @@ class Key:
         check: whether a value of the right type is good.
         in_project: whether `.relaybay.toml` may set it. What decides where this user's server listens, or what
             agents may do, is never taken from a folder that may have been cloned from anywhere.
+        tighter: of the user's own value and a project's the one that counts; only where a project may tighten what
+            the user has set, and never loosen it (SET-2 to 4).
         limit: the bound of `specs/limits.toml` that this key sets.
     """
 
@@ -38,6 +40,7 @@ class Key:
     check: Callable[[Any], bool] = field(default=lambda _: True)
     in_project: bool = False
     limit: str = ""
+    tighter: Callable[[Any, Any], Any] | None = None
 
     @property
     def attribute(self) -> str:
@@ -48,6 +51,20 @@ class Key:
     def variable(self) -> str:
         """The environment variable that sets it."""
         return "RELAYBAY_" + self.attribute.upper()
+
+
+#: Policies in rising strictness (page 50). The configuration knows nothing above it, so they stand here too.
+POLICIES = ("accept", "auto", "hold", "refuse")
+_AT_LEAST_ONE = "a whole number, 1 to 1000000"
+
+
+def _stricter(one: str, other: str) -> str:
+    return max(one, other, key=POLICIES.index)
+
+
+def _lowered(name: str, default: int, help_: str) -> Key:
+    """A bound of messaging that a project may lower (SET-3, SET-4)."""
+    return Key(name, default, help_, _AT_LEAST_ONE, _within(1, 1_000_000), in_project=True, tighter=min)
 
 
 def _within(low: int, high: int) -> Callable[[Any], bool]:
@@ -68,8 +85,29 @@ KEYS: Mapping[str, Key] = {
         Key(
             "messaging.channels",
             default=False,
-            help="channels, broadcasts and work, beside direct messages; this version has none of them yet",
+            help="names, topics, broadcasts, scripts and an inbound policy, beside direct messages",
             wanted="true or false",
+        ),
+        Key(
+            "messaging.inbound",
+            "auto",
+            "what may reach a session by itself: accept, auto, hold or refuse; a project can only tighten it",
+            "accept, auto, hold or refuse",
+            lambda value: value in POLICIES,
+            in_project=True,
+            tighter=_stricter,
+        ),
+        _lowered("messaging.inbound_per_minute", 64, "how many messages a session is let in within a minute"),
+        _lowered("messaging.sender_per_minute", 16, "how many of them from one sender"),
+        _lowered("messaging.publish_per_minute", 16, "how many publications a session may make within a minute"),
+        _lowered("messaging.max_fanout", 32, "how many sessions and groups one publication reaches at most"),
+        Key("messaging.history_days", 30, "how many days messages are kept", _AT_LEAST_ONE, _within(1, 1_000_000)),
+        Key(
+            "messaging.history_max_messages",
+            50_000,
+            "how many messages are kept at most",
+            "a whole number, 1 to 100000000",
+            _within(1, 100_000_000),
         ),
         Key(
             "wake.minutes",

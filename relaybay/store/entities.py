@@ -112,6 +112,12 @@ def _rows(db: Any) -> None:
         process_entry = Optional(str, **_TEXT)
         asks = Optional(str, **_TEXT)
         asks_since_us = Required(int, default=0, **_BIG)
+        name_chosen = Optional(str, **_TEXT)
+        inbound = Optional(str, **_TEXT)
+        broadcasts = Required(int, default=0, **_BIG)
+        suppressed = Required(int, default=0, **_BIG)
+        epoch = Required(int, default=0, **_BIG)
+        controls = Optional(str, **_TEXT)
         aliases = Set("Alias")
         tasks = Set("Task")
 
@@ -176,6 +182,13 @@ def _mail(db: Any) -> None:
         digest = Required(str, **_TEXT)
         sent_us = Required(int, **_BIG)
         seal = Optional(str, **_TEXT)
+        topic = Optional(str, **_TEXT)
+        sender_kind = Required(str, default="session", **_TEXT)
+        sender_mode = Optional(str, **_TEXT)
+        sender_folder = Optional(str, **_TEXT)
+        automation = Optional(str, **_TEXT)
+        body_hash = Optional(str, **_TEXT)
+        skipped = Required(int, default=0, **_BIG)
 
     class Delivery(db.Entity):
         _table_ = "delivery"
@@ -197,6 +210,17 @@ def _mail(db: Any) -> None:
         stop_blocks = Required(int, default=0, **_BIG)
         reoffers = Required(int, default=0, **_BIG)
         given_us = Required(int, default=0, **_BIG)
+        state_us = Required(int, default=0, **_BIG)
+        admitted_us = Required(int, default=0, **_BIG)
+        passive = Required(int, default=0, **_BIG)
+        passive_turn = Required(int, default=0, **_BIG)
+        pointer = Required(int, default=0, **_BIG)
+        fetched_us = Required(int, default=0, **_BIG)
+        approved_epoch = Required(int, default=-1, **_BIG)
+        review_state = Required(str, default="none", **_TEXT)
+        review_token = Optional(str, **_TEXT)
+        review_epoch = Required(int, default=0, **_BIG)
+        taken_by = Optional(str, **_TEXT)
 
     class Comment(db.Entity):
         _table_ = "comment"
@@ -236,6 +260,30 @@ def _mail(db: Any) -> None:
         comment_id = Required(int, **_BIG)
         session_id = Required(int, **_BIG)
         at_us = Required(int, **_BIG)
+
+
+def _channels(db: Any) -> None:
+    """What the owner subscribes sessions to, how far each has seen a topic, and the tickets of `relaybay run`."""
+
+    class TopicPattern(db.Entity):
+        _table_ = "topic_pattern"
+        id = PrimaryKey(int, size=64, auto=True)
+        session_id = Required(int, **_BIG)
+        pattern = Required(str, **_TEXT)
+
+    class TopicCursor(db.Entity):
+        _table_ = "topic_cursor"
+        session_id = Required(int, **_BIG)
+        topic = Required(str, **_TEXT)
+        seen_id = Required(int, **_BIG)
+        PrimaryKey(session_id, topic)
+
+    class StartTicket(db.Entity):
+        _table_ = "start_ticket"
+        ticket = PrimaryKey(str, **_TEXT)
+        options = Required(str, **_TEXT)
+        created_us = Required(int, **_BIG)
+        used_us = Required(int, default=0, **_BIG)
 
 
 def _feed(db: Any) -> None:
@@ -284,5 +332,6 @@ def define() -> Database:
     _rows(db)
     _ids(db)
     _mail(db)
+    _channels(db)
     _feed(db)
     return db

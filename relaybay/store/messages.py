@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -46,14 +46,57 @@ class Mail:
     stop_blocks: int
     reoffers: int
     given_us: int
+    audience: str
+    topic: str
+    sender_kind: str
+    sender_mode: str
+    sender_folder: str
+    automation: str
+    body_hash: str
+    state_us: int
+    admitted_us: int
+    passive: int
+    passive_turn: int
+    pointer: int
+    fetched_us: int
+    approved_epoch: int
+    review_state: str
+    review_token: str
+    review_epoch: int
+    taken_by: str
+
+    @property
+    def published(self) -> bool:
+        """Whether its audience is a topic or a broadcast."""
+        return self.audience != "direct"
+
+    @property
+    def by_script(self) -> bool:
+        """Whether a script sent it, so that nobody can answer."""
+        return self.sender_kind == "script"
 
 
 _MESSAGE_COLUMNS = {
     "mid", "sender_id", "sender_title", "sender_name", "sender_verified", "sender_hook_id", "task_id", "task_key",
-    "parent_id", "parent_mid", "depth", "body", "request_id", "digest", "sent_us",
+    "parent_id", "parent_mid", "depth", "body", "request_id", "digest", "sent_us", "audience", "topic", "sender_kind",
+    "sender_mode", "sender_folder", "automation", "body_hash",
 }  # fmt: skip
 _COLUMNS = ", ".join(f"m.{f.name}" if f.name in _MESSAGE_COLUMNS else f"d.{f.name}" for f in fields(Mail))
+DIRECT_ONLY = " AND m.audience = 'direct'"
 _SELECT = f"SELECT {_COLUMNS}, m.seal FROM delivery d JOIN message m ON m.id = d.message_id"  # noqa: S608 - own names.
+
+#: The same columns with nothing of a delivery: a message that nobody received is one too.
+_NOTHING = {"str": "''", "int": "0", "int | None": "NULL", "str | None": "NULL"}
+
+
+def _of_message(name: str, type_: str) -> str:
+    if name == "message_id":
+        return "m.id"
+    return f"m.{name}" if name in _MESSAGE_COLUMNS else _NOTHING[type_]
+
+
+_OF_MESSAGE = ", ".join(_of_message(f.name, str(f.type)) for f in fields(Mail))
+_SELECT_MESSAGE = f"SELECT {_OF_MESSAGE}, m.seal FROM message m"  # noqa: S608 - own names.
 
 
 def _mails(tx: Tx, where: str, *values: Any) -> list[Mail]:
@@ -65,27 +108,80 @@ def _read(mail: Mail, seal: str) -> Mail:
     return mail if seals.whole(mail, seals.MESSAGE, seal) else replace(mail, body=seals.instead(mail.mid))
 
 
-def add(tx: Tx, *, recipient_id: int, recipient_title: str, recipient_name: str, **message: Any) -> Mail:
-    """Stores one message and its one delivery, in the delivery machine's initial state."""
-    message_id = tx.insert("message", audience="direct", sent_us=tx.now, **message)
+def record(tx: Tx, **message: Any) -> int:
+    """Stores one message, sealed, without any delivery, and gives its key: also its number in the history."""
+    message_id = tx.insert("message", sent_us=tx.now, **message)
     seals.put(tx, seals.MESSAGE, "id = ?", message_id)
+    return message_id
+
+
+def deliver(
+    tx: Tx, message_id: int, *, recipient_id: int, recipient_title: str, recipient_name: str, state: str, **columns: Any
+) -> Mail:
+    """Adds a recipient to a message, in the state that the delivery machine gave it at the admission."""
     key = tx.insert(
         "delivery",
         message_id=message_id,
         recipient_id=recipient_id,
         recipient_title=recipient_title,
         recipient_name=recipient_name,
-        state="sent",
+        state=state,
         sent_us=tx.now,
+        state_us=tx.now,
+        **columns,
     )
     tx.touch(recipient_id)
     return _mails(tx, "WHERE d.id = ?", key)[0]
 
 
-def get(tx: Tx, mid: str) -> Mail | None:
-    """A message's one direct delivery, by the message's public id."""
-    found = _mails(tx, "WHERE m.mid = ? ORDER BY d.id LIMIT 1", mid)
+def add(tx: Tx, *, recipient_id: int, recipient_title: str, recipient_name: str, **message: Any) -> Mail:
+    """Stores one message and its one delivery, as a message is that everything lets in."""
+    message_id = record(tx, audience="direct", **message)
+    to = {"recipient_id": recipient_id, "recipient_title": recipient_title, "recipient_name": recipient_name}
+    return deliver(tx, message_id, **to, state="sent", admitted_us=tx.now)  # type: ignore[arg-type]
+
+
+def get(tx: Tx, mid: str, rows: Iterable[int] = ()) -> Mail | None:
+    """A message's delivery, by the message's public id: the one to one of these rows, else its first; None where there
+    is none. A direct message has one only.
+    """
+    of_rows = ", ".join(str(int(row)) for row in rows) or "-1"
+    first = f"WHERE m.mid = ? ORDER BY coalesce(d.recipient_id, 0) IN ({of_rows}) DESC, d.id LIMIT 1"
+    found = _mails(tx, first, mid)
     return found[0] if found else None
+
+
+def message(tx: Tx, message_id: int) -> Mail | None:
+    """One message by its key, with or without recipients: what stands of a delivery is then empty."""
+    found = _messages(tx, "WHERE m.id = ?", message_id)
+    return found[0] if found else None
+
+
+def by_mid(tx: Tx, mid: str) -> Mail | None:
+    """The same by its public id."""
+    found = _messages(tx, "WHERE m.mid = ?", mid)
+    return found[0] if found else None
+
+
+def _messages(tx: Tx, where: str, *values: Any) -> list[Mail]:
+    """Messages without their deliveries, each once."""
+    return [_read(Mail(*r), seal) for *r, seal in tx.rows(f"{_SELECT_MESSAGE} {where}", *values)]
+
+
+def of_message(tx: Tx, message_id: int) -> list[Mail]:
+    """All deliveries of one message, in the order in which its recipients were chosen."""
+    return _mails(tx, "WHERE m.id = ? ORDER BY d.id", message_id)
+
+
+def at(tx: Tx, message_id: int, recipient_id: int) -> Mail | None:
+    """A message's delivery at one row."""
+    found = _mails(tx, "WHERE m.id = ? AND d.recipient_id = ?", message_id, recipient_id)
+    return found[0] if found else None
+
+
+def every(tx: Tx, recipient_id: int) -> list[Mail]:
+    """All deliveries of a row in whatever state, oldest first."""
+    return _mails(tx, "WHERE d.recipient_id = ? ORDER BY d.id", recipient_id)
 
 
 def by_key(tx: Tx, delivery_id: int) -> Mail | None:
@@ -94,22 +190,62 @@ def by_key(tx: Tx, delivery_id: int) -> Mail | None:
     return found[0] if found else None
 
 
-def waiting(tx: Tx, recipient_id: int, states: Sequence[str], most: int = -1) -> list[Mail]:
-    """What a row has in these states, oldest first."""
-    marks = ", ".join("?" * len(states))
+def waiting(tx: Tx, recipient_id: int, states: Sequence[str], most: int = -1, *, published: bool = True) -> list[Mail]:
+    """What a row has in these states, oldest first; without what was published if that is not wanted."""
+    marks = ", ".join("?" * len(states)) + ")" + ("" if published else DIRECT_ONLY)
     end = f" LIMIT {most}" if most >= 0 else ""
-    return _mails(tx, f"WHERE d.recipient_id = ? AND d.state IN ({marks}) ORDER BY d.id{end}", recipient_id, *states)
+    order = "ORDER BY d.passive, d.id"  # What only rides along comes after what goes by itself (PACK-2).
+    return _mails(tx, f"WHERE d.recipient_id = ? AND d.state IN ({marks} {order}{end}", recipient_id, *states)
 
 
-def may_block(tx: Tx, recipient_id: int, blocks_max: int, most: int) -> list[Mail]:
+def may_block(tx: Tx, recipient_id: int, blocks_max: int, most: int, *, published: bool = True) -> list[Mail]:
     """What a row has `sent` or `delivered` with fewer Stop blocks than that, oldest first (table STOP)."""
     return _mails(
         tx,
-        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND d.stop_blocks < ? ORDER BY d.id LIMIT ?",
+        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND d.stop_blocks < ? AND d.passive = 0"
+        f"{'' if published else DIRECT_ONLY} ORDER BY d.id LIMIT ?",
         recipient_id,
         blocks_max,
         most,
     )
+
+
+def ride_on(tx: Tx, recipient_id: int, turn_serial: int) -> None:
+    """What a prompt's answer had no room for of what only rides along goes with the same turn's tool events."""
+    tx.run(
+        "UPDATE delivery SET passive_turn = ? WHERE recipient_id = ? AND state = 'sent' AND passive = 1",
+        turn_serial,
+        recipient_id,
+    )
+
+
+def in_review(tx: Tx, recipient_id: int) -> list[Mail]:
+    """What the owner has opened for review and not decided on (REV-2)."""
+    return _mails(tx, "WHERE d.recipient_id = ? AND d.state = 'held' AND d.review_state = 'open'", recipient_id)
+
+
+def held(tx: Tx, recipient_id: int | None = None) -> list[Mail]:
+    """What waits for the owner's decision, of one row or of all, oldest first; what a suppressed row keeps among it."""
+    if recipient_id is None:
+        return _mails(tx, "WHERE d.state = 'held' AND d.recipient_id IS NOT NULL ORDER BY d.id")
+    return _mails(tx, "WHERE d.recipient_id = ? AND d.state = 'held' ORDER BY d.id", recipient_id)
+
+
+def held_count(tx: Tx, recipient_id: int | None = None) -> int:
+    """How many `held` would give."""
+    whose = "recipient_id IS NOT NULL" if recipient_id is None else f"recipient_id = {int(recipient_id)}"
+    return int(tx.value(f"SELECT count(*) FROM delivery WHERE state = 'held' AND {whose}"))  # noqa: S608 - own words.
+
+
+def rows_kept_waiting(tx: Tx) -> list[int]:
+    """Rows that have anything which a change of their controls would touch."""
+    return [
+        int(r[0])
+        for r in tx.rows(
+            "SELECT DISTINCT recipient_id FROM delivery WHERE state IN ('sent','held') AND recipient_id IS NOT NULL"
+            " ORDER BY recipient_id"
+        )
+    ]
 
 
 def unproven(tx: Tx) -> list[tuple[str, Literal["comment", "message"], int, str]]:
@@ -140,14 +276,36 @@ def repeated(tx: Tx, sender_id: int, request_id: str) -> Mail | None:
     return found[0] if found else None
 
 
+def sent_as(tx: Tx, sender_id: int, request_id: str) -> Mail | None:
+    """The message that a session sent under this request id, whatever its audience."""
+    found = _messages(tx, "WHERE m.sender_id = ? AND m.request_id = ?", sender_id, request_id)
+    return found[0] if found else None
+
+
+def sent_by_script(tx: Tx, label: str, request_id: str) -> Mail | None:
+    """The same of a script: each label is one sender."""
+    found = _messages(
+        tx, "WHERE m.sender_kind = 'script' AND m.sender_title = ? AND m.request_id = ?", label, request_id
+    )
+    return found[0] if found else None
+
+
+def skipped(tx: Tx, message_id: int) -> int:
+    """How many recipients the fan-out limit left out (PUB-6)."""
+    return int(tx.value("SELECT skipped FROM message WHERE id = ?", message_id) or 0)
+
+
 def sent_since(tx: Tx, sender_id: int, since_us: int) -> list[int]:
-    """When this sender's accepted sends of the window were made, oldest first (SEND-12)."""
-    return [
-        int(r[0])
-        for r in tx.rows(
-            "SELECT sent_us FROM message WHERE sender_id = ? AND sent_us > ? ORDER BY sent_us", sender_id, since_us
-        )
-    ]
+    """When this sender's accepted direct sends of the window were made, oldest first (SEND-12). What its recipient did
+    not let in counts for nothing (page 50, Admission), an automation's in windows of their own.
+    """
+    rows = tx.rows(
+        "SELECT m.sent_us FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.sender_id = ? AND m.sent_us > ?"
+        " AND m.audience = 'direct' AND m.automation = '' AND d.admitted_us > 0 ORDER BY m.sent_us",
+        sender_id,
+        since_us,
+    )
+    return [int(r[0]) for r in rows]
 
 
 def newer_from(tx: Tx, mail: Mail) -> int:
@@ -171,6 +329,9 @@ def set_delivery(tx: Tx, mail: Mail, **columns: Any) -> Mail:
     tx.touch(mail.recipient_id)
     found = by_key(tx, mail.id)
     assert found is not None
+    if found.state != mail.state:
+        tx.update("delivery", mail.id, state_us=tx.now)
+        found = replace(found, state_us=tx.now)
     return found
 
 
@@ -222,7 +383,7 @@ def between(tx: Tx, a: int, b: int) -> list[Mail]:
     """Open deliveries of what two rows had sent each other (MOVE-12)."""
     return _mails(
         tx,
-        "WHERE d.state IN ('sent','delivered') AND ((m.sender_id = ? AND d.recipient_id = ?)"
+        "WHERE d.state IN ('sent','held','taken','delivered') AND ((m.sender_id = ? AND d.recipient_id = ?)"
         " OR (m.sender_id = ? AND d.recipient_id = ?)) ORDER BY d.id",
         a, b, b, a,
     )  # fmt: skip
@@ -232,7 +393,7 @@ def own_words(tx: Tx, recipient_id: int, hook_id: str) -> list[Mail]:
     """Open deliveries to a row of what was sent, verified, over this hook id (MOVE-12)."""
     return _mails(
         tx,
-        "WHERE d.recipient_id = ? AND d.state IN ('sent','delivered') AND m.sender_hook_id = ?"
+        "WHERE d.recipient_id = ? AND d.state IN ('sent','held','taken','delivered') AND m.sender_hook_id = ?"
         " AND m.sender_verified = 1 ORDER BY d.id",
         recipient_id,
         hook_id,

@@ -49,6 +49,12 @@ class SessionRow:
     process_entry: str
     asks: str
     asks_since_us: int
+    name_chosen: str
+    inbound: str
+    broadcasts: int
+    suppressed: int
+    epoch: int
+    controls: str
 
     @property
     def ref(self) -> str:

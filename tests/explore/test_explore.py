@@ -180,8 +180,8 @@ def test_it_finds_a_delivered_item_that_wakes(monkeypatch) -> None:
 
 
 def test_it_finds_a_message_that_goes_with_its_row() -> None:
-    key = ("sent", "recipient_row_gone", "")
-    bug = planted(Delivery, key, "", Row("DLV-8", "repeat"))
+    key = ("sent", "recipient_row_gone", "not published")
+    bug = planted(Delivery, key, key[2], Row("DLV-8", "repeat"))
     part = replace(SMALL, messages=1, calls=("send", "other"), named=("other",))
     breaks(with_machine(part, message=bug), "INV-1", 5)
 
@@ -193,7 +193,9 @@ def test_it_finds_an_id_on_two_rows() -> None:
 
 def test_it_finds_a_third_offer() -> None:
     key = ("delivered", "context_missing", "not reoffers_left")
-    bug = planted(Delivery, key, key[2], Delivery.ROWS["delivered", "context_missing", "reoffers_left"], "sent")
+    bug = planted(
+        Delivery, key, key[2], Delivery.ROWS["delivered", "context_missing", "reoffers_left and judged_deliver"], "sent"
+    )
     part = replace(SMALL, calls=("send", "mark"), claims=False, named=(), replayed=(), context=True)
     breaks(with_machine(part, message=bug), "CTX-2", 8)
 

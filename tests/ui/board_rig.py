@@ -254,7 +254,7 @@ class Board:
     def hand_over(self, row: SessionRow, at: Any = "tool") -> None:
         def write(tx: Any) -> Any:
             now = sessions.need(tx, row.id)
-            return handover.hand_over(tx, now, at, handover.offers(tx, now, at))
+            return handover.hand_over(tx, now, at, handover.offers(tx, self.relay, now, at))
 
         assert self.relay.store.write(write) is not None, "nothing was handed over"
 

@@ -44,7 +44,7 @@ def test_the_agent_is_told_which_file(board: Board) -> None:
         )
     )
     board.now += SECOND
-    (offer,) = board.relay.store.read(lambda tx: handover.offers(tx, row, "tool"))
+    (offer,) = board.relay.store.read(lambda tx: handover.offers(tx, board.relay, row, "tool"))
     assert '"a\\"b\\u202egnp.png"' in offer.frame and "\u202e" not in offer.frame
 
 

@@ -111,7 +111,7 @@ class CardRig(Rig):
 
         def work(tx):
             now = sessions.need(tx, row.id)
-            return handover.hand_over(tx, now, at, handover.offers(tx, now, at))
+            return handover.hand_over(tx, now, at, handover.offers(tx, self.relay, now, at))
 
         return self.store.write(work)
 

@@ -10,6 +10,8 @@ from relaybay.machines.delivery import Delivery
 from relaybay.machines.reply import Reply
 from relaybay.rules.comments import grace_ends_us, in_grace
 
+#: What POLICY says without channels.
+DELIVERS = {"judged_deliver": True, "published": False}
 AT_TOOL = {"replayed": False, "link_exact_live": True, "passive": False, "at_stop": False, "blocked_before": False}
 AT_STOP = AT_TOOL | {"at_stop": True}
 PROVEN = {"link_proven": True, "linked_itself": True}
@@ -57,10 +59,10 @@ def test_a_replay_delivers_nothing(state: str) -> None:
 
 @pytest.mark.spec("DLV-17", "DLV-19", "PACK-7")
 def test_an_answer_that_was_not_written_takes_back_what_it_did_and_no_more() -> None:
-    first = step(Delivery, "delivered", "answer_not_written", {"made_delivered": True, "at_stop": True})
+    first = step(Delivery, "delivered", "answer_not_written", {"made_delivered": True, "at_stop": True} | DELIVERS)
     assert first.state == "sent"
     assert {"clear:delivered_at", "uncount:stop_block"} <= set(first.effects)
-    later = step(Delivery, "delivered", "answer_not_written", {"made_delivered": False, "at_stop": True})
+    later = step(Delivery, "delivered", "answer_not_written", {"made_delivered": False, "at_stop": True} | DELIVERS)
     assert (later.state, later.effects) == ("delivered", ("uncount:stop_block",))
 
 
@@ -69,7 +71,7 @@ def test_the_third_time_it_stays_delivered_and_says_so() -> None:
     state, offered = "sent", 0
     for _ in range(4):
         state = step(Delivery, state, "hand_over", AT_TOOL).state
-        lost = step(Delivery, state, "context_missing", {"reoffers_left": offered < 2})
+        lost = step(Delivery, state, "context_missing", {"reoffers_left": offered < 2} | DELIVERS)
         offered += lost.effects.count("count:reoffer")
         state = lost.state
         if state == "delivered":
@@ -80,7 +82,7 @@ def test_the_third_time_it_stays_delivered_and_says_so() -> None:
 
 @pytest.mark.spec("DLV-49", "MOVE-5")
 def test_another_conversation_is_offered_it_again_and_no_reoffer_is_spent() -> None:
-    moved = step(Delivery, "delivered", "other_session")
+    moved = step(Delivery, "delivered", "other_session", DELIVERS)
     assert moved.state == "sent"
     assert not {"count:reoffer", "uncount:stop_block"} & set(moved.effects)
 

@@ -161,7 +161,7 @@ def test_of_a_long_queue_just_so_many_are_looked_at(rig) -> None:
     most = limit("offers_per_answer_max")
     for number in range(most + 1):
         rig.mail(None, rig.bob)
-        found = rig.store.read(lambda tx: handover.offers(tx, sessions.need(tx, rig.bob.id), "prompt"))
+        found = rig.store.read(lambda tx: handover.offers(tx, rig.relay, sessions.need(tx, rig.bob.id), "prompt"))
         assert len(found) == min(number + 1, most)
     tail = rig.hand(rig.bob).text
     assert str(most + 1 - limit("messages_per_answer_max")) in tail, "those not looked at are counted"

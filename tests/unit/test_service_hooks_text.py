@@ -261,7 +261,7 @@ def test_selection_asks_only_for_what_the_machines_allow(rig, at: str) -> None:
 
     def ask(tx):
         now = sessions.need(tx, row.id)
-        return handover.hand_over(tx, now, at, handover.offers(tx, now, at))
+        return handover.hand_over(tx, now, at, handover.offers(tx, rig.relay, now, at))
 
     done = rig.store.write(ask)
     assert (len(done.items) if done else 0) == (4 if at == "stop" else 0)
