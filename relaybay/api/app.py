@@ -29,7 +29,7 @@ from relaybay.api.serving import make_app, serve
 from relaybay.api.spool import register_spool, take_all
 from relaybay.api.wait import register_wait
 from relaybay.errors import StoreFull, StoreReadOnly
-from relaybay.service import clock, context_proof, search_index, sweep
+from relaybay.service import clock, context_proof, controls, history, search_index, sweep
 from relaybay.service.house import Doctor, House, Told
 from relaybay.service.relay import Relay, open_relay
 from relaybay.settings import Paths, Settings, load
@@ -125,6 +125,12 @@ def _sweep(app: Sanic, relay: Relay, settings: Settings) -> None:  # type: ignor
             limit("search_look_minutes") * 60, lambda: search_index.mend(relay.store), first=_FIRST_SEARCH_LOOK_SECONDS
         )
         running.append(asyncio.create_task(mending, name="search"))
+        if relay.messaging.channels:
+            often = limit("controls_look_seconds")
+            running.append(asyncio.create_task(_every(often, _controls(relay)), name="controls"))
+            minutes = limit("prune_minutes")
+            pruning = _every(minutes * 60, lambda: relay.store.write(lambda tx: history.prune(tx, relay)), first=0)
+            running.append(asyncio.create_task(pruning, name="history"))
         seconds = limit("process_sweep_seconds")
         running.append(asyncio.create_task(_every(seconds, _gone(relay, settings)), name="sweep"))
 
@@ -138,6 +144,16 @@ def _presence(relay: Relay) -> Callable[[], None]:
     def work() -> None:
         relay.flush(relay.presence.due(relay.clock()))
         sweep.end_orphaned_waits(relay)
+
+    return work
+
+
+def _controls(relay: Relay) -> Callable[[], None]:
+    """Projects' files that changed, heard of by rows whose session is silent; and what `/clear` left behind (CH-5)."""
+
+    def work() -> None:
+        relay.store.write(lambda tx: controls.look_at_all(tx, relay))
+        relay.store.write(lambda tx: sweep.drop_published(tx, relay))
 
     return work
 
@@ -236,8 +252,9 @@ def _run(
     for folder in (paths.data, paths.state, paths.run):
         _private(folder)
     time = clock.from_file(settings.clock_file) if settings.clock_file else clock.system
-    relay = open_relay(paths.database, time, Transcripts(settings.claude_code_folders))
+    relay = open_relay(paths.database, time, Transcripts(settings.claude_code_folders), settings.messaging)
     try:
+        relay.store.write(lambda tx: controls.look_at_all(tx, relay))
         _import_spool(relay, paths.spool)
         (paths.run / "down").unlink(missing_ok=True)
         parts = build(settings, paths, relay, doctor)

@@ -101,6 +101,8 @@ def event_of(
     process: ClientProcess = ClientProcess(),  # noqa: B008 - a frozen value.
     event_id: str = "",
     replayed: bool = False,
+    start_ticket: str = "",
+    wanted_name: str = "",
 ) -> HookEvent | Answer:
     """One event, or the refusal of a body that names no session or no event (400)."""
     hook_id, name = body.get("session_id"), body.get("hook_event_name")
@@ -130,6 +132,8 @@ def event_of(
         notification_type=_text(body, "notification_type"),
         client=CLIENT,
         process=process,
+        start_ticket=start_ticket,
+        wanted_name=wanted_name,
     )
 
 
@@ -141,6 +145,8 @@ def live_event(request: Request, body: dict[str, Any], now: int) -> HookEvent | 
         at_us=min(said, now) if said else now,
         process=process_of(request.headers),
         event_id=_word(request.headers, "event-id"),
+        start_ticket=_word(request.headers, "start"),
+        wanted_name=_word(request.headers, "name"),
     )
 
 

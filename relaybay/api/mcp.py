@@ -29,7 +29,7 @@ from relaybay.api.mcp_json import StrictJson
 from relaybay.api.models import EventsSince
 from relaybay.api.routes import Routes
 from relaybay.api.strict_json import dumps
-from relaybay.api.tools import TOOLS, Tool
+from relaybay.api.tools import CHANNEL_TOOLS, TOOLS, Tool
 from relaybay.api.use_cases import ON_READER, USE_CASES, live_sessions
 from relaybay.domain import Caller, Outcome
 from relaybay.rules.text import name_literal
@@ -62,7 +62,10 @@ class McpSurface:
         use_cases: Mapping[str, UseCase],
         live_sessions: UseCase,
     ) -> None:
-        self.tools: dict[str, Tool] = {tool.name: tool for tool in TOOLS if tool.name in use_cases}
+        left_out = frozenset() if relay.messaging.channels else CHANNEL_TOOLS
+        self.tools: dict[str, Tool] = {
+            tool.name: tool for tool in TOOLS if tool.name in use_cases and tool.name not in left_out
+        }
         self.calls: Counter[tuple[str, str]] = Counter()
         self.last_seen_us = 0
         self._relay = relay

@@ -17,6 +17,7 @@ from relaybay.domain import Caller
 LIST_MAX: Final = 200
 LIST_DEFAULT: Final = 50
 WAIT_SECONDS_MAX: Final = 25
+TOPIC_PAGE_MAX: Final = 50
 EVENT_TYPES_MAX: Final = 50
 REQUEST_ID_CHARS_MAX: Final = 64
 STEP_MAX: Final = 10_000
@@ -35,6 +36,7 @@ def whole(value: Any) -> Any:
 
 # The check stands last, or the bounds before it would be missing from the schema.
 Count = Annotated[int, Field(ge=1, le=LIST_MAX), BeforeValidator(whole)]
+TopicCount = Annotated[int, Field(ge=1, le=TOPIC_PAGE_MAX), BeforeValidator(whole)]
 StepNumber = Annotated[int, Field(ge=1, le=STEP_MAX), BeforeValidator(whole)]
 WaitSeconds = Annotated[int, Field(ge=0, le=WAIT_SECONDS_MAX), BeforeValidator(whole)]
 Status = Literal["inbox", "todo", "doing", "review", "done", "dropped"]
@@ -68,6 +70,28 @@ class MessageSend(Spoken):
     task: str = Field("", description="task key it is about; gives the recipient if nothing else does")
     in_reply_to: str = Field("", description="message id you answer; marks it read")
     request_id: RequestId = Field("", description="your own id: a repeat is not sent twice")
+
+
+class MessagePublish(Spoken):
+    """`message_publish`."""
+
+    body: str = Field(description="plain text, at most 32 KiB")
+    topic: str | None = Field(None, description="concrete topic, e.g. ci.failures")
+    broadcast: bool = Field(default=False, description="true: to all that receive broadcasts")
+    request_id: RequestId = Field("", description="your own id: a repeat is not sent twice")
+
+
+class TopicRead(Spoken):
+    """`topic_read`."""
+
+    topic: str | None = Field(None, description="topic or pattern; none: list of topics")
+    broadcast: bool = False
+    before: str = Field("", description="from the last page")
+    limit: TopicCount | None = None
+
+
+class SessionsList(Spoken):
+    """`sessions_list`."""
 
 
 class MessagesList(Arguments):

@@ -6,8 +6,7 @@ Whoever passes its door is the owner (a browser's login, or the owner's key over
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from sanic import HTTPResponse, Request
 
@@ -20,6 +19,7 @@ from relaybay.api.commits import Commits
 from relaybay.api.gate import Gate
 from relaybay.api.keys import KeyFolder
 from relaybay.api.openapi import document
+from relaybay.api.rest_channels import register_channels
 from relaybay.api.rest_tasks import register_tasks
 from relaybay.api.routes import Routes, reply
 from relaybay.api.use_cases import events_since
@@ -28,8 +28,6 @@ from relaybay.service import figures, inbox, message_lists, sessions, views_sear
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.settings import Paths
-
-_OWNER: Final = Caller(owner=True)
 
 
 class Heard(Protocol):
@@ -60,6 +58,7 @@ def register_rest(
     _Sessions(routes, relay).register()
     register_tasks(routes, relay)
     _Mail(routes, relay, commits).register()
+    register_channels(routes, relay)
 
 
 class _Server:
@@ -231,8 +230,7 @@ class _Mail:
         )
 
     async def _show(self, _: Request, message_id: str) -> HTTPResponse:
-        outcome = await run(self._relay, message_lists.list_messages, _OWNER, message_id=message_id, read=True)
-        return respond(outcome) if outcome.refusal else reply(_only(answered(outcome)))
+        return respond(await run(self._relay, message_lists.show_message, message_id=message_id, read=True))
 
     async def _search(self, _: Request, query: io.SearchQuery) -> HTTPResponse:
         return respond(await run(self._relay, views_search.search_texts, read=True, **query.model_dump()))
@@ -255,8 +253,3 @@ class _Mail:
             q=query.q,
         )
         return respond(outcome)
-
-
-def _only(data: Mapping[str, Any]) -> dict[str, Any]:
-    (item,) = data["messages"]
-    return dict(item)

@@ -16,6 +16,9 @@ from relaybay.api.models import Arguments, input_schema
 from relaybay.api.results import Answered, output_schema
 
 TOOLS_LIST_CHARS_MAX: Final = 8_000
+ALL_TOOLS_CHARS_MAX: Final = 11_000
+CHANNEL_TOOLS: Final = frozenset({"message_publish", "sessions_list", "topic_read"})
+"""Tools that are there with the switch `messaging.channels` only (page 50, CH-3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,31 @@ TOOLS: Final[tuple[Tool, ...]] = (
         " whether it was delivered, and if not, what will bring it. Do not send thanks alone.",
         models.MessageSend,
         results.Receipt,
+    ),
+    Tool(
+        "message_publish",
+        "Publish a message",
+        "Sends one message to all sessions that subscribe to a topic, or with broadcast true to all that receive"
+        " broadcasts. The receipt has each recipient's state; reaching nobody is no error.",
+        models.MessagePublish,
+        results.Publication,
+    ),
+    Tool(
+        "sessions_list",
+        "List live sessions",
+        "Lists the sessions one can write to now: ref, title, @name, folder, activity, policy, topics.",
+        models.SessionsList,
+        results.Peers,
+        reads=True,
+    ),
+    Tool(
+        "topic_read",
+        "Read a topic",
+        "Reads earlier messages of a topic, a pattern or broadcasts, newest first; without them, the topics there are."
+        " Your policy decides what is shown. Marks nothing read.",
+        models.TopicRead,
+        results.TopicPage,
+        reads=True,
     ),
     Tool(
         "messages_list",

@@ -8,7 +8,18 @@ from typing import Any, Final
 from relaybay.api import models
 from relaybay.api.calls import UseCase
 from relaybay.domain import Caller, Outcome
-from relaybay.service import binding, comment_lists, comments, feed, message_lists, messages, sessions, tasks
+from relaybay.service import (
+    binding,
+    comment_lists,
+    comments,
+    feed,
+    history,
+    message_lists,
+    messages,
+    publishing,
+    sessions,
+    tasks,
+)
 from relaybay.service.relay import Relay
 from relaybay.service.tasks import Change
 
@@ -23,6 +34,34 @@ def _message_send(tx: Any, relay: Relay, caller: Caller, given: models.MessageSe
         task=given.task,
         in_reply_to=given.in_reply_to,
         request_id=given.request_id,
+    )
+
+
+def _message_publish(tx: Any, relay: Relay, caller: Caller, given: models.MessagePublish) -> Outcome:
+    return publishing.publish(
+        tx,
+        relay,
+        caller,
+        body=given.body,
+        topic=given.topic,
+        broadcast=given.broadcast,
+        request_id=given.request_id,
+    )
+
+
+def _sessions_list(tx: Any, relay: Relay, caller: Caller, _given: models.SessionsList) -> Outcome:
+    return history.sessions_list(tx, relay, caller)
+
+
+def _topic_read(tx: Any, relay: Relay, caller: Caller, given: models.TopicRead) -> Outcome:
+    return history.topic_read(
+        tx,
+        relay,
+        caller,
+        topic=given.topic,
+        broadcast=given.broadcast,
+        before=given.before,
+        limit_=given.limit,
     )
 
 
@@ -109,6 +148,9 @@ def live_sessions(tx: Any, relay: Relay) -> Outcome:
 
 USE_CASES: Final[Mapping[str, UseCase]] = {
     "message_send": _message_send,
+    "message_publish": _message_publish,
+    "sessions_list": _sessions_list,
+    "topic_read": _topic_read,
     "messages_list": _messages_list,
     "message_ack": _message_ack,
     "comment_add": _comment_add,
@@ -122,5 +164,5 @@ USE_CASES: Final[Mapping[str, UseCase]] = {
     "events_since": events_since,
 }
 
-ON_READER: Final = frozenset({"tasks_list", "events_since"})
+ON_READER: Final = frozenset({"tasks_list", "events_since", "sessions_list", "topic_read"})
 """Tools whose use case only reads. The other lists remember what they gave to whom."""

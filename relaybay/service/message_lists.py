@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from relaybay.answers import word
 from relaybay.domain import Caller, Outcome, Refusal
-from relaybay.rules.text import name_literal
+from relaybay.rules.text import literal, name_literal
 from relaybay.service import filters, listing, receipts
 from relaybay.service.arguments import check_limit, one_session
-from relaybay.service.identity import identify
+from relaybay.service.history import NOT_THROUGH, line
+from relaybay.service.identity import Identity, identify
 from relaybay.service.relay import Relay
 from relaybay.store import messages, tasks
 from relaybay.store.conditions import all_of
@@ -45,9 +46,10 @@ def list_messages(
     That a row which never linked itself was given texts by its Inbox is remembered (`message_ack` without an id).
     """
     wrong = check_limit(limit_)
-    row = wrong or _whose(tx, relay, caller)
-    if isinstance(row, Refusal):
-        return Outcome(refusal=row)
+    who = wrong or _whose(tx, relay, caller)
+    if isinstance(who, Refusal):
+        return Outcome(refusal=who)
+    row, identity = who
     where, values = _conditions(row, box, unread_only=unread_only)
     asked = filters.narrowed(tx, q, "messages")
     if isinstance(asked, Refusal):
@@ -58,34 +60,78 @@ def list_messages(
     if refusal is not None:
         return Outcome(refusal=refusal)
     where_all, values = all_of([(" AND ".join(where) or "1 = 1", values), *asked[1]])
-    found = messages.listed(tx, where_all, values, limit_ + 1, oldest_first=oldest_first)
-    items, cut = listing.cut((_item(tx, relay, row, mail) for mail in found[:limit_]), listing.room())
+    found, more = whole(tx, messages.listed(tx, where_all, values, limit_ + 1, oldest_first=oldest_first), limit_, row)
+    items, cut = listing.cut((_item(tx, relay, row, identity, mail) for mail in found), listing.room())
+    if message_id and identity is not None and identity.proven:
+        _fetched(tx, identity, found[: len(items)])
     if row is not None and not row.linked_itself and box == "in" and not caller.owner:
         messages.give(tx, [mail.id for mail in found[: len(items)]])
     counts = messages.counts(tx, row.id) if row else messages.counts(tx)
     unread = counts.get("sent", 0) + counts.get("delivered", 0)
     data: dict[str, Any] = {"messages": items, "unread": unread}
     answer = "list.messages" if row else "list.all_messages"
-    if cut or len(found) > limit_:
+    if cut or more:
         answer, data["before"] = f"{answer}_more", items[-1]["message_id"]
     data["text"] = word(answer, count=len(items), unread=unread, before=data.get("before", "")).text
     return Outcome(data)
 
 
-def _item(tx: Tx, relay: Relay, row: SessionRow | None, mail: Mail) -> dict[str, Any]:
-    return receipts.item(tx, relay, mail, "in" if row is None or mail.recipient_id == row.id else "out")
+def show_message(tx: Tx, relay: Relay, *, message_id: str) -> Outcome:
+    """One message for the owner: its first delivery, and all of them where it was published."""
+    kept = messages.by_mid(tx, message_id)
+    if kept is None:
+        return Outcome(refusal=Refusal("list.message_unknown", "75"))
+    found = messages.of_message(tx, kept.message_id)
+    said = receipts.item(tx, relay, found[0] if found else kept, "in")
+    if kept.published:
+        said["recipients"] = line(tx, relay, kept)["recipients"]
+        if not found:
+            said["to"], said["state"] = {}, "sent"
+            said.pop("reason_code", None)
+    return Outcome(said)
 
 
-def _whose(tx: Tx, relay: Relay, caller: Caller) -> SessionRow | Refusal | None:
+def whole(tx: Tx, found: list[Mail], most: int, row: SessionRow | None) -> tuple[list[Mail], bool]:
+    """A page of deliveries, of which one more than `most` was asked for, and whether there are others. In a list of all
+    sessions a publication's recipients stay together: a page goes on by message ids.
+    """
+    if len(found) <= most:
+        return found, False
+    page, last = found[:most], found[most].mid
+    if row is not None or page[-1].mid != last:
+        return page, True
+    kept = [mail for mail in page if mail.mid != last]
+    return (kept, True) if kept else (messages.of_message(tx, page[0].message_id), True)
+
+
+def _item(tx: Tx, relay: Relay, row: SessionRow | None, identity: Identity | None, mail: Mail) -> dict[str, Any]:
+    said = receipts.item(tx, relay, mail, "in" if row is None or mail.recipient_id == row.id else "out")
+    if identity is None or mail.state not in NOT_THROUGH:
+        return said
+    if identity.proven and mail.sender_id in identity.rows:
+        return said
+    # CH-9: listed with its state, and its text is given to its proven sender alone.
+    return said | {"body": literal(""), "withheld": True}
+
+
+def _fetched(tx: Tx, identity: Identity, found: list[Mail]) -> None:
+    """CH-4: the proven recipient has the rest of what was delivered as a beginning."""
+    for mail in found:
+        if mail.pointer and not mail.fetched_us and mail.recipient_id in identity.rows and mail.state == "delivered":
+            messages.set_delivery(tx, mail, fetched_us=tx.now)
+
+
+def _whose(tx: Tx, relay: Relay, caller: Caller) -> tuple[SessionRow | None, Identity | None] | Refusal:
     if not caller.owner:
         who = identify(tx, relay, caller, "read", tx.now, "messages_list", "")
         if isinstance(who, Refusal):
             return who
         assert who.speaker is not None, "a list without a row would be everybody's"
-        return who.speaker
+        return who.speaker, who
     if not caller.session:
-        return None
-    return one_session(tx, caller.session)
+        return None, None
+    row = one_session(tx, caller.session)
+    return row if isinstance(row, Refusal) else (row, None)
 
 
 def _conditions(row: SessionRow | None, box: Box, *, unread_only: bool) -> tuple[list[str], list[Any]]:

@@ -29,13 +29,14 @@ def compose(
     others = [relay.presence.current(r) for r in sessions.live_others(tx, row.id, limit("start_line_peers_max"))]
     unread_comments = [c for c in comments.of_session(tx, row.id, ("sent", "delivered")) if not c.held_back(tx.now)]
     unread = messages.counts(tx, row.id)
+    taken = relay.messaging.channels and bool(row.name_chosen) and row.name != row.name_chosen
     facts = start_line.StartFacts(
         outcome=outcome,
-        name_taken=False,
+        name_taken=taken,
         peers=len(others),
         unread_comments=len(unread_comments),
         unread_messages=unread.get("sent", 0) + unread.get("delivered", 0),
-        held_messages=0,
+        held_messages=messages.held_count(tx, row.id) if relay.messaging.channels else 0,
         work="",
         tells_tool_use_id=event.client in _VOUCHING_CLIENTS,
     )
@@ -48,6 +49,7 @@ def compose(
         "messages": facts.unread_messages,
         "held": facts.held_messages,
         "hook_id": row.hook_id,
+        "chosen": row.name_chosen,
     }
     return " ".join(word(answer_id, **values).text for answer_id in start_line.sentences(facts))
 

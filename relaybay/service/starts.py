@@ -26,7 +26,15 @@ _MINUTE = 60 * 1_000_000
 _LIVE = ("exact", "guessed")
 
 
-def reserve(tx: Tx, relay: Relay, *, name: str = "", patterns: Sequence[str] = (), broadcasts: bool = False) -> Outcome:
+def reserve(
+    tx: Tx,
+    relay: Relay,
+    *,
+    name: str = "",
+    patterns: Sequence[str] = (),
+    broadcasts: bool = False,
+    groups: Sequence[str] = (),
+) -> Outcome:
     """Gives a ticket for one start, or refuses the start: the name is held by another live session, or there would be
     too many patterns. Nothing is kept of a refused one.
     """
@@ -38,6 +46,9 @@ def reserve(tx: Tx, relay: Relay, *, name: str = "", patterns: Sequence[str] = (
         held = naming.held_by_other(tx, name, None)
         if held is not None:
             return Outcome(refusal=held)
+    for group in groups:
+        # There are none yet (page 60), so none that is named exists.
+        return Outcome(refusal=Refusal("group.unknown", "OWN-14", {"group": name_literal(group)}))
     added = topics.add_patterns((), tuple(patterns), limit("patterns_per_session_max"))
     if isinstance(added, Refusal):
         return Outcome(refusal=added)

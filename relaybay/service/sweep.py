@@ -4,10 +4,10 @@ Called by a timer; each function is one transaction.
 
 from __future__ import annotations
 
-from relaybay.service import links, processes
+from relaybay.service import controls, links, processes
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
-from relaybay.store import sessions
+from relaybay.store import messages, sessions
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
@@ -40,6 +40,17 @@ def end_silent(tx: Tx, relay: Relay, hours: int) -> int:
     rows = [row for row in rows if row.last_event_us < before]
     for row in rows:
         _end(tx, relay, row, "silent")
+    return len(rows)
+
+
+def drop_published(tx: Tx, relay: Relay) -> int:
+    """CH-5, for sessions that ended by a SessionEnd which the start after a `/clear` could have followed: the time for
+    that is over, so what was published to them is dropped; how many rows.
+    """
+    before = tx.now - limit("clear_pair_seconds") * _SECOND
+    rows = messages.ended_with_published(tx, before)
+    for key in rows:
+        controls.session_ended(tx, relay, sessions.need(tx, key))
     return len(rows)
 
 

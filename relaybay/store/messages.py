@@ -168,6 +168,11 @@ def _messages(tx: Tx, where: str, *values: Any) -> list[Mail]:
     return [_read(Mail(*r), seal) for *r, seal in tx.rows(f"{_SELECT_MESSAGE} {where}", *values)]
 
 
+def older(tx: Tx, where: str, values: Sequence[Any], before: int, most: int) -> list[Mail]:
+    """Messages below a number that meet a condition over `m`, newest first, each once and without its deliveries."""
+    return _messages(tx, f"WHERE ({where}) AND m.id < ? ORDER BY m.id DESC LIMIT ?", *values, before, most)
+
+
 def of_message(tx: Tx, message_id: int) -> list[Mail]:
     """All deliveries of one message, in the order in which its recipients were chosen."""
     return _mails(tx, "WHERE m.id = ? ORDER BY d.id", message_id)
@@ -235,6 +240,17 @@ def held_count(tx: Tx, recipient_id: int | None = None) -> int:
     """How many `held` would give."""
     whose = "recipient_id IS NOT NULL" if recipient_id is None else f"recipient_id = {int(recipient_id)}"
     return int(tx.value(f"SELECT count(*) FROM delivery WHERE state = 'held' AND {whose}"))  # noqa: S608 - own words.
+
+
+def ended_with_published(tx: Tx, before_us: int) -> list[int]:
+    """Rows whose session has been over since before then, and that have something published waiting."""
+    found = tx.rows(
+        "SELECT DISTINCT d.recipient_id FROM delivery d JOIN message m ON m.id = d.message_id"
+        " JOIN session s ON s.id = d.recipient_id WHERE d.state IN ('sent','held','taken') AND m.audience <> 'direct'"
+        " AND s.link_state IN ('ended_exact','ended_guessed') AND s.ended_us <= ?",
+        before_us,
+    )
+    return [int(r[0]) for r in found]
 
 
 def rows_kept_waiting(tx: Tx) -> list[int]:
