@@ -59,6 +59,7 @@ class _Offer:
     sender: frames.Sender | None
     comment: CommentRow | None = None
     mail: Mail | None = None
+    pointer: bool = False
 
 
 def _fresh(comment: CommentRow, now: int) -> bool:
@@ -108,6 +109,7 @@ def _comment_offer(comment: CommentRow, at: At, now: int, newer: int) -> _Offer:
 
 def _message_offer(tx: Tx, relay: Relay, mail: Mail, at: At) -> _Offer:
     channels = relay.messaging.channels
+    pointer = channels and _is_pointer(mail)
     frame = frames.message_frame(
         frames.FrameFacts(
             message_id=mail.mid,
@@ -123,12 +125,12 @@ def _message_offer(tx: Tx, relay: Relay, mail: Mail, at: At) -> _Offer:
             topic=mail.topic,
             script=mail.by_script,
             automation=mail.automation,
-            beginning=channels and _is_pointer(mail),
+            beginning=pointer,
         )
     )
     sender = frames.Sender(mail.sender_title, bool(mail.sender_verified), mail.by_script)
     size = frames.item_units(frame, door=_DOORS[at], sender=sender)
-    return _Offer(Item(mail.mid, "message", size, mail.id), frame, sender, mail=mail)
+    return _Offer(Item(mail.mid, "message", size, mail.id), frame, sender, mail=mail, pointer=pointer)
 
 
 def _is_pointer(mail: Mail) -> bool:
@@ -239,7 +241,7 @@ def _mark(tx: Tx, row: SessionRow, at: At, offer: _Offer, by: dict[str, Any]) ->
             "at_stop": at_stop,
             "blocked_before": offer.mail.stop_blocks >= limit("stop_blocks_per_message_max"),
         }
-        given = by | {"pointer": int(_is_pointer(offer.mail))} if offer.mail.state == "sent" else {}
+        given = by | {"pointer": int(offer.pointer)} if offer.mail.state == "sent" else {}
         result, _ = steps.delivery(tx, offer.mail, "hand_over", facts, **given)
     assert result.kind != "refuse", f"selection asked for what {result.spec_id} refuses"
 

@@ -87,13 +87,13 @@ def _repeated(tx: Tx, relay: Relay, who: Identity, request_id: str, content: str
         return None
     # The speaker's own first: of two rows that become one it keeps the request id that both used (MOVE-10).
     for row in (who.speaker, who.merged):
-        mail = messages.repeated(tx, row.id, request_id) if row else None
-        if mail is None:
+        before = messages.sent_as(tx, row.id, request_id) if row else None
+        if before is None:
             continue
-        verdict = reply.judge_repeat(reply.RepeatFacts("same" if mail.digest == content else "other"))
+        verdict = reply.judge_repeat(reply.RepeatFacts("same" if before.digest == content else "other"))
         if verdict.refused:
-            return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, {"message_id": mail.mid}))
-        return Outcome(receipts.receipt(tx, relay, mail, repeat=True))
+            return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, {"message_id": before.mid}))
+        return Outcome(receipts.receipt(tx, relay, messages.of_message(tx, before.message_id)[0], repeat=True))
     return None
 
 

@@ -113,7 +113,8 @@ def since(tx: Tx, relay: Relay, mail: Mail, reason_code: str) -> int:
 def receipt(tx: Tx, relay: Relay, mail: Mail, *, repeat: bool = False) -> dict[str, Any]:
     """The structured receipt of a send; a repeat shows the present state."""
     code, sentence = standing(tx, relay, mail)
-    answer = "receipt.repeat" if repeat else "receipt.sent" if mail.sender_verified else "receipt.sent_unverified"
+    told = "receipt.sent" if mail.sender_verified or mail.by_script else "receipt.sent_unverified"
+    answer = "receipt.repeat" if repeat else "receipt.not_let_in" if mail.state in CLOSED else told
     values = {"recipient": name_literal(mail.recipient_title), "message_id": mail.mid, "reach": sentence}
     return {
         "message_id": mail.mid,

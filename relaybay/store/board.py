@@ -104,7 +104,11 @@ def tasks_by_status(tx: Tx, project: str) -> dict[str, int]:
 
 
 # The order of the two is SQLite's to choose, except in a CROSS JOIN: messages first, by their time.
-_SENT_SINCE = "message m CROSS JOIN delivery d WHERE d.message_id = m.id AND m.sent_us >= ?"
+# What a recipient did not let in makes no edge (DLV-22).
+_SENT_SINCE = (
+    "message m CROSS JOIN delivery d WHERE d.message_id = m.id AND d.state NOT IN ('refused','rate_limited')"
+    " AND m.sent_us >= ?"
+)
 # Both conditions on the state: the first is the index's own words, or SQLite would not take it.
 _WAITING_FROM_BEFORE = (
     "delivery d JOIN message m ON m.id = d.message_id"

@@ -286,12 +286,6 @@ def counts(tx: Tx, recipient_id: int | None = None) -> dict[str, int]:
     return {str(state): int(count) for state, count in rows}
 
 
-def repeated(tx: Tx, sender_id: int, request_id: str) -> Mail | None:
-    """The accepted send of this sender that had the same request id (SEND-16)."""
-    found = _mails(tx, "WHERE m.sender_id = ? AND m.request_id = ? LIMIT 1", sender_id, request_id)
-    return found[0] if found else None
-
-
 def sent_as(tx: Tx, sender_id: int, request_id: str) -> Mail | None:
     """The message that a session sent under this request id, whatever its audience."""
     found = _messages(tx, "WHERE m.sender_id = ? AND m.request_id = ?", sender_id, request_id)

@@ -82,27 +82,29 @@ def sync_only_at_checkpoints() -> None:
 def request_ids_in_memory() -> None:
     """Repeats are known as long as the process lives, and a new process has never heard of them."""
     seen: dict[tuple[int, str], str] = {}
-    add = stored.add
+    record = stored.record
 
-    def adding(tx: Tx, **said: Any) -> Any:
+    def recording(tx: Tx, **said: Any) -> int:
         key = said.pop("request_id")
-        mail = add(tx, **said, request_id=None)
+        message_id = record(tx, **said, request_id=None)
         if key:
-            tx.after(lambda: seen.setdefault((said["sender_id"], key), mail.mid))
-        return mail
+            tx.after(lambda: seen.setdefault((said["sender_id"], key), said["mid"]))
+        return message_id
 
-    def repeated(tx: Tx, sender_id: int, request_id: str) -> Any:
+    def sent_as(tx: Tx, sender_id: int, request_id: str) -> Any:
         mid = seen.get((sender_id, request_id))
-        return stored.get(tx, mid) if mid else None
+        return stored.by_mid(tx, mid) if mid else None
 
-    stored.add, stored.repeated = adding, repeated
+    stored.record, stored.sent_as = recording, sent_as
 
 
 def request_ids_not_looked_at() -> None:
     """The column has lost its UNIQUE, and nobody looks before adding."""
-    stored.repeated = lambda _tx, _sender_id, _request_id: None
-    add = stored.add
-    stored.add = lambda tx, **said: add(tx, **{**said, "request_id": f"{said['request_id']}/{time.monotonic_ns()}"})
+    stored.sent_as = lambda _tx, _sender_id, _request_id: None
+    record = stored.record
+    stored.record = lambda tx, **said: record(
+        tx, **{**said, "request_id": f"{said['request_id']}/{time.monotonic_ns()}"}
+    )
 
 
 def delivered_mark_later() -> None:
@@ -160,8 +162,8 @@ def refusal_not_undone() -> None:
 
 def body_stripped() -> None:
     """What an ORM does to texts by itself, unless it is told not to."""
-    add = stored.add
-    stored.add = lambda tx, **said: add(tx, **{**said, "body": said["body"].strip()})
+    record = stored.record
+    stored.record = lambda tx, **said: record(tx, **{**said, "body": said["body"].strip()})
 
 
 def spool_not_remembered() -> None:
