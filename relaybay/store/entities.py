@@ -286,6 +286,31 @@ def _channels(db: Any) -> None:
         used_us = Required(int, default=0, **_BIG)
 
 
+def _automations(db: Any) -> None:
+    """What set off the owner's rules."""
+
+    class AutomationFiring(db.Entity):
+        _table_ = "automation_firing"
+        id = PrimaryKey(int, size=64, auto=True)
+        rule = Required(str, **_TEXT)
+        rule_digest = Required(str, **_TEXT)
+        delivery_id = Optional(int, **_BIG)
+        mid = Required(str, **_TEXT)
+        session_id = Optional(int, **_BIG)
+        session_title = Required(str, **_TEXT)
+        admission = Required(str, **_TEXT)
+        catch_up = Required(int, default=0, **_BIG)
+        consume = Required(int, default=0, **_BIG)
+        consumed = Required(int, default=0, **_BIG)
+        state = Required(str, **_TEXT)
+        queued_us = Required(int, **_BIG)
+        started_us = Required(int, default=0, **_BIG)
+        ended_us = Required(int, default=0, **_BIG)
+        reason_code = Optional(str, **_TEXT)
+        detail = Optional(str, **_TEXT)
+        sent = Required(int, default=0, **_BIG)
+
+
 def _feed(db: Any) -> None:
     """The Inbox's own entries, the event feed, the spool events that were seen."""
 
@@ -333,5 +358,6 @@ def define() -> Database:
     _ids(db)
     _mail(db)
     _channels(db)
+    _automations(db)
     _feed(db)
     return db

@@ -14,6 +14,7 @@ from relaybay.store.migrations.m0002 import STATEMENTS as M0002
 from relaybay.store.migrations.m0003 import STATEMENTS as M0003
 from relaybay.store.migrations.m0004 import STATEMENTS as M0004
 from relaybay.store.migrations.m0005 import STATEMENTS as M0005
+from relaybay.store.migrations.m0006 import STATEMENTS as M0006
 
-STEPS: tuple[tuple[str, ...], ...] = (M0001, M0002, M0003, M0004, M0005)
+STEPS: tuple[tuple[str, ...], ...] = (M0001, M0002, M0003, M0004, M0005, M0006)
 SEALED = 2
