@@ -20,6 +20,15 @@ class TopicCount:
     last_id: int
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Direct messages of a row with one other row: how many, and when the last one was sent (µs)."""
+
+    peer_id: int
+    count: int
+    last_us: int
+
+
 def patterns(tx: Tx, session_id: int) -> tuple[str, ...]:
     """What a row subscribes to, in the order in which it did."""
     found = tx.rows("SELECT pattern FROM topic_pattern WHERE session_id = ? ORDER BY id", session_id)
@@ -107,6 +116,22 @@ def broadcasts(tx: Tx) -> TopicCount | None:
     """The broadcasts of the history; None when there is none."""
     count, last, key = tx.rows("SELECT count(*), max(sent_us), max(id) FROM message WHERE audience = 'broadcast'")[0]
     return TopicCount("", int(count), int(last), int(key)) if count else None
+
+
+def conversations(tx: Tx, session_id: int) -> list[Conversation]:
+    """The rows that this one exchanged direct messages with, the one last written to or from first."""
+    found = tx.rows(
+        "SELECT peer, count(*), max(sent_us) FROM ("
+        " SELECT d.recipient_id AS peer, m.id AS id, m.sent_us AS sent_us FROM message m"
+        "  JOIN delivery d ON d.message_id = m.id WHERE m.audience = 'direct' AND m.sender_id = ?"
+        "  AND d.recipient_id IS NOT NULL AND d.recipient_id <> m.sender_id"
+        " UNION ALL SELECT m.sender_id, m.id, m.sent_us FROM delivery d JOIN message m ON m.id = d.message_id"
+        "  WHERE m.audience = 'direct' AND d.recipient_id = ? AND m.sender_id IS NOT NULL"
+        "  AND m.sender_id <> d.recipient_id) GROUP BY peer ORDER BY max(id) DESC",
+        session_id,
+        session_id,
+    )
+    return [Conversation(int(peer), int(count), int(last)) for peer, count, last in found]
 
 
 def prune(tx: Tx, before_us: int, most: int) -> int:
