@@ -29,9 +29,12 @@ def catch_up(tx: Tx, relay: Relay, row: SessionRow) -> int:
         return 0
     cursors = channels.cursors(tx, row.id)
     candidates = []
-    for topic, number in channels.newest(tx, row.id):
+    for topic, newest in channels.newest(tx):
         seen = cursors.get(topic, 0)
-        if number > seen and any(topics.matches(pattern, topic) for pattern in patterns):
+        if newest <= seen or topics.how_received(patterns, topic) == "not":
+            continue
+        number = channels.newest_not_by(tx, topic, row.id)
+        if number > seen:
             there = messages.at(tx, number, row.id)
             again = there is not None and there.state in _TAKEN_UP and there.reason_code != "duplicate"
             candidates.append(rule.Candidate(topic, number, None, seen, there is not None and not again))

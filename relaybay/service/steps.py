@@ -88,6 +88,9 @@ def delivery(
         changed["reason_code"] = reason
     if mail.state == "held" and result.state != "held":
         changed["review_state"] = step(Review, mail.review_state, "left_held").state
+    if "void:approval" in result.effects:
+        # Another row's controls count for it now: what the owner has open was looked at under other ones (REV-2).
+        changed["review_state"] = step(Review, mail.review_state, "controls_grew").state
     if "clear:recipient_row" in result.effects:
         changed["recipient_id"] = None
     if result.effects:

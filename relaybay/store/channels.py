@@ -102,14 +102,20 @@ def topics(tx: Tx) -> list[TopicCount]:
     return [TopicCount(str(topic), int(count), int(last), int(key)) for topic, count, last, key in found]
 
 
-def newest(tx: Tx, not_by: int) -> list[tuple[str, int]]:
-    """Of each topic its newest message that this row did not send itself: (topic, number), the newest first."""
-    found = tx.rows(
-        "SELECT topic, max(id) FROM message WHERE audience = 'topic' AND (sender_id IS NULL OR sender_id <> ?)"
-        " GROUP BY topic ORDER BY max(id) DESC",
-        not_by,
-    )
+def newest(tx: Tx) -> list[tuple[str, int]]:
+    """Of each topic its newest message: (topic, number), the newest first. Asked at prompts: an index has all of it."""
+    found = tx.rows("SELECT topic, max(id) FROM message WHERE audience = 'topic' GROUP BY topic ORDER BY max(id) DESC")
     return [(str(topic), int(key)) for topic, key in found]
+
+
+def newest_not_by(tx: Tx, topic: str, session_id: int) -> int:
+    """The newest message of a topic that this row did not send itself, by its number; 0 where there is none."""
+    found = tx.value(
+        "SELECT max(id) FROM message WHERE audience = 'topic' AND topic = ? AND (sender_id IS NULL OR sender_id <> ?)",
+        topic,
+        session_id,
+    )
+    return int(found or 0)
 
 
 def broadcasts(tx: Tx) -> TopicCount | None:
