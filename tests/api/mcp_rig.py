@@ -26,10 +26,11 @@ from relaybay.api.serving import ServerThread, make_app
 from relaybay.api.use_cases import USE_CASES, live_sessions
 from relaybay.service import clock
 from relaybay.service.relay import Relay, open_relay
-from relaybay.settings import Paths
+from relaybay.settings import Messaging, Paths
 from tests.api.wire import Response, Wire
 
 ERAS = [("auto", "2026-07-28"), ("legacy", "2025-11-25")]
+CHANNELS = Messaging(channels=True)
 
 
 @dataclass
@@ -110,9 +111,9 @@ class Seen:
 
 
 def serve(folder: Path, **more: Any) -> Served:
-    """`more`: use_cases, live_sessions, now (a clock), ping_seconds, socket_path."""
+    """`more`: use_cases, live_sessions, now (a clock), ping_seconds, socket_path, messaging."""
     paths = Paths(folder, folder / "data", folder / "state", folder / "run", folder)
-    relay = open_relay(paths.database, more.get("now", clock.system))
+    relay = open_relay(paths.database, more.get("now", clock.system), messaging=more.get("messaging"))
     app = make_app()
     routes = Routes(app)
     key_folder = KeyFolder(paths.run)

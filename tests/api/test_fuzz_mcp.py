@@ -31,7 +31,7 @@ from schemathesis import GenerationMode
 from relaybay import specs
 from relaybay.api.results import output_schema
 from relaybay.api.tools import TOOLS
-from tests.api.mcp_rig import ERAS, Served, serve, stop
+from tests.api.mcp_rig import CHANNELS, ERAS, Served, serve, stop
 from tests.api.wire import Wire
 
 CODES = {answer.code for answer in specs.answers().values() if answer.code}
@@ -83,7 +83,7 @@ class Talker:
 def served() -> Iterator[Any]:
     folder = Path(tempfile.mkdtemp(prefix="rb"))  # Short, because a socket's path is limited.
     (folder / "run").mkdir(mode=0o700)
-    one = serve(folder, socket_path=folder / "run" / "s")
+    one = serve(folder, socket_path=folder / "run" / "s", messaging=CHANNELS)
     one.post("sessions", desktop="d-web", title="web")
     one.post("tasks", project="shop", title="Paint the fence")
     # One that no drawn call knows of: its comment stays for the session that it was for.
@@ -118,12 +118,16 @@ def arguments(tool: str, mode: GenerationMode) -> st.SearchStrategy[Any]:
 KNOWN = {
     "session": ["web", "S-1", "fuzzer"], "to": ["web", "S-1", "fuzzer"], "task": ["shop-1"], "project": ["shop"],
     "message_id": [""], "before": [""], "cursor": [""], "session_title": [""], "hook_session": [""], "in_reply_to": [""],
+    "topic": ["ci.fence"], "request_id": [""],
 }  # fmt: skip
 
 
 # One call of each tool that is carried out whatever was called before it.
 GOOD: dict[str, dict[str, Any]] = {
     "message_send": {"session": "good", "to": "web", "body": "x", "request_id": "good-1"},
+    "message_publish": {"session": "good", "topic": "ci.fence", "body": "x", "request_id": "good-2"},
+    "sessions_list": {},
+    "topic_read": {"session": "web", "topic": "ci.fence"},
     "messages_list": {"session": "web"},
     "message_ack": {"session": "web"},
     "comment_add": {"session": "web", "task": "shop-1", "body": "x"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from relaybay.api.tools import ALL_TOOLS_CHARS_MAX, CHANNEL_TOOLS, TOOLS, TOOLS_LIST_CHARS_MAX
 from relaybay.domain import Outcome, Refusal
 from relaybay.errors import StoreFull, StoreUnavailable
-from tests.api.mcp_rig import ERAS, Served, serve, stop
+from tests.api.mcp_rig import CHANNELS, ERAS, Served, serve, stop
 
 MODES = [mode for mode, _ in ERAS]
 
@@ -40,6 +42,37 @@ def test_a_client_of_either_era_sees_the_tools_in_their_order(served, mode: str,
         assert tool.title and tool.description and tool.output_schema["type"] == "object"
         assert tool.input_schema["additionalProperties"] is False
         assert tool.annotations.open_world_hint is False
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("on", [False, True], ids=["off", "on"])
+@pytest.mark.spec("CH-3", "75")
+def test_the_switch_decides_which_tools_a_client_is_told_of(tmp_path, mode: str, on: bool) -> None:
+    """Off, exactly the twelve of the base, and a tool of channels is one that does not exist."""
+
+    async def work(client: Client) -> Any:
+        tools = (await client.list_tools()).tools
+        if on:
+            peers = await client.call_tool("sessions_list", {})
+            assert not peers.is_error and peers.structured_content["sessions"] == []
+        else:
+            for name in sorted(CHANNEL_TOOLS):
+                with pytest.raises(MCPError) as raised:
+                    await client.call_tool(name, {})
+                assert name in raised.value.error.message
+        return tools
+
+    one = serve(tmp_path, messaging=CHANNELS if on else None)
+    try:
+        tools = one.use(mode, work)
+    finally:
+        stop(one)
+    wanted = [tool.name for tool in TOOLS if on or tool.name not in CHANNEL_TOOLS]
+    assert [tool.name for tool in tools] == wanted
+    assert len(wanted) == (15 if on else 12)
+    told = [[tool.name, tool.description, tool.input_schema] for tool in tools]
+    size = sum(len(json.dumps(one, ensure_ascii=False, separators=(",", ":"))) for one in told)
+    assert size <= (ALL_TOOLS_CHARS_MAX if on else TOOLS_LIST_CHARS_MAX)
 
 
 @pytest.mark.parametrize("mode", MODES)

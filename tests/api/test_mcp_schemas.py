@@ -10,18 +10,26 @@ from relaybay.answers import Answer, word
 from relaybay.api.arguments import read_arguments
 from relaybay.api.models import input_schema
 from relaybay.api.results import OUTPUT_SCHEMA_CHARS_MAX, output_schema
-from relaybay.api.tools import TOOLS, TOOLS_LIST_CHARS_MAX, compact, size
+from relaybay.api.tools import ALL_TOOLS_CHARS_MAX, CHANNEL_TOOLS, TOOLS, TOOLS_LIST_CHARS_MAX, compact, size
 
-NAMES = [
+BASE = [
     *("message_send", "messages_list", "message_ack", "comment_add", "comments_list", "comment_ack", "tasks_list"),
     *("task_get", "task_create", "task_update", "task_bind_session", "events_since"),
 ]
+NAMES = [BASE[0], "message_publish", "sessions_list", "topic_read", *BASE[1:]]
 
 
 @pytest.mark.spec("75")
 def test_the_base_set_is_twelve_tools_within_their_budget() -> None:
+    base = tuple(tool for tool in TOOLS if tool.name not in CHANNEL_TOOLS)
+    assert [tool.name for tool in base] == BASE
+    assert size(base) <= TOOLS_LIST_CHARS_MAX == 8_000
+
+
+@pytest.mark.spec("75", "CH-3")
+def test_all_tools_together_keep_within_the_larger_budget() -> None:
     assert [tool.name for tool in TOOLS] == NAMES
-    assert size(TOOLS) <= TOOLS_LIST_CHARS_MAX
+    assert size(TOOLS) <= ALL_TOOLS_CHARS_MAX == 11_000
     for tool in TOOLS:
         assert len(compact(output_schema(tool.result))) <= OUTPUT_SCHEMA_CHARS_MAX, tool.name
 

@@ -1,4 +1,4 @@
-"""All twelve tools on a real store through the official client, in both eras: what they do, and what they refuse."""
+"""All tools on a real store through the official client, in both eras: what they do, and what they refuse."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from mcp import Client
 
 from relaybay.api.models import input_schema
 from relaybay.api.tools import TOOLS
+from relaybay.settings import Messaging
 from tests.api.mcp_rig import Served, serve, stop
+
+ACCEPTING = Messaging(channels=True, inbound="accept")
+"""What callers here send is not verified; under `auto` all of it would wait for the owner."""
 
 
 @pytest.fixture(scope="module", params=["auto", "legacy"])
 def one(request, tmp_path_factory) -> Iterator[tuple[Served, str]]:
     # One server for all tests of an era: what each one needs, it makes under names of its own.
-    served = serve(tmp_path_factory.mktemp("relay"))
+    served = serve(tmp_path_factory.mktemp("relay"), messaging=ACCEPTING)
     yield served, request.param
     stop(served)
 
@@ -102,7 +106,28 @@ def test_the_feed_goes_on_from_its_cursor(call) -> None:
     assert fine(call("events_since", cursor=found["cursor"]))["events"] == []
 
 
+@pytest.mark.spec("CH-3", "PUB-9", "READ-8")
+def test_a_publication_is_a_success_that_reached_nobody_and_is_read_by_a_proven_session_only(call) -> None:
+    sent = fine(call("message_publish", body="It failed.", topic="ci.fence", session="publisher"))
+    assert sent["audience"] == {"kind": "topic", "topic": "ci.fence"} and sent["recipients"] == []
+    again = fine(call("message_publish", body="It failed.", topic="ci.fence", session="publisher", request_id="r"))
+    same = fine(call("message_publish", body="It failed.", topic="ci.fence", session="publisher", request_id="r"))
+    assert same["repeat"] is True and same["message_id"] == again["message_id"]
+    assert call("topic_read", topic="ci.fence")["error"], "nobody asks"
+    page = fine(call("topic_read", topic="ci.fence", session="publisher"))
+    assert "It failed." not in json.dumps(page) and page["withheld"] == 2, "a name that nobody has proven"
+    assert fine(call("sessions_list", session="publisher"))["sessions"] == [], "none is live"
+
+
 REFUSED = [
+    ("message_publish", {"body": "x", "topic": "ci.fence"}, "sender_required"),
+    ("message_publish", {"body": "x", "session": "s"}, "audience_invalid"),
+    ("message_publish", {"body": "x", "session": "s", "topic": "ci.*"}, "topic_invalid"),
+    ("message_publish", {"body": "x", "session": "s", "topic": "ci", "broadcast": True}, "audience_invalid"),
+    ("message_publish", {"body": " ", "session": "s", "topic": "ci"}, "body_blank"),
+    ("topic_read", {"topic": "ci"}, "session_required"),
+    ("topic_read", {"session": "nobody"}, "session_unknown"),
+    ("topic_read", {"limit": 0}, "argument_invalid"),
     ("message_send", {"body": " ", "session": "s", "to": "painter2"}, "recipient_unknown"),
     ("message_send", {"body": "x", "session": "s"}, "recipient_required"),
     ("message_send", {"body": "x", "session": "s", "in_reply_to": "m_none"}, "message_unknown"),

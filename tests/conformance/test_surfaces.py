@@ -21,10 +21,12 @@ SURFACES = tomllib.loads((specs_folder() / "surfaces.toml").read_text(encoding="
 ENTRIES = [(kind, entry) for kind in ("hook", "tool", "command", "route") for entry in SURFACES[kind]]
 USE_CASES = sorted({entry["use_case"] for _, entry in ENTRIES if "use_case" in entry})
 # In the order that clients see.
-BASE_TOOLS = [
-    *("message_send", "messages_list", "message_ack", "comment_add", "comments_list", "comment_ack"),
-    *("tasks_list", "task_get", "task_create", "task_update", "task_bind_session", "events_since"),
+TOOLS = [
+    *("message_send", "message_publish", "sessions_list", "topic_read", "messages_list", "message_ack", "comment_add"),
+    *("comments_list", "comment_ack", "tasks_list", "task_get", "task_create", "task_update", "task_bind_session"),
+    "events_since",
 ]
+WITH_CHANNELS = ["message_publish", "sessions_list", "topic_read"]
 
 
 def built(module: str) -> Any:
@@ -35,12 +37,16 @@ def built(module: str) -> Any:
     return import_module(module)
 
 
-def test_the_tools_are_the_twelve_of_the_base() -> None:
-    assert [tool["name"] for tool in SURFACES["tool"]] == BASE_TOOLS
+def test_the_tools_are_the_twelve_of_the_base_and_those_of_channels() -> None:
+    assert [tool["name"] for tool in SURFACES["tool"]] == TOOLS
+    assert len(set(TOOLS) - set(WITH_CHANNELS)) == 12
 
 
-def test_the_server_shows_these_tools_and_no_other() -> None:
-    assert [tool.name for tool in built("relaybay.api.tools").TOOLS] == BASE_TOOLS
+@pytest.mark.spec("CH-3")
+def test_the_server_has_these_tools_and_no_other() -> None:
+    tools = built("relaybay.api.tools")
+    assert [tool.name for tool in tools.TOOLS] == TOOLS
+    assert sorted(tools.CHANNEL_TOOLS) == WITH_CHANNELS
 
 
 @pytest.mark.parametrize(("kind", "entry"), ENTRIES, ids=str)
