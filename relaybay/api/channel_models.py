@@ -73,9 +73,10 @@ class LogLine(BaseModel):
 
 
 class Log(Answered):
-    """The newest messages, oldest first."""
+    """The newest messages, oldest first. `channels`: whether the switch is on."""
 
     messages: list[LogLine]
+    channels: bool
     before: str = ""
 
 
@@ -101,9 +102,10 @@ class Held(BaseModel):
 
 
 class HeldMessages(Answered):
-    """What waits for the owner's decision, oldest first."""
+    """What waits for the owner's decision, oldest first. `channels`: whether the switch is on."""
 
     held: list[Held]
+    channels: bool
     count: int
 
 

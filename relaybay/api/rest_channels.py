@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from sanic import HTTPResponse, Request
@@ -10,6 +11,7 @@ from relaybay.api import channel_models as io
 from relaybay.api import results
 from relaybay.api.calls import respond, run
 from relaybay.api.routes import Routes
+from relaybay.domain import Outcome
 from relaybay.service import history, publishing, reviews, scripts, session_controls, starts
 from relaybay.service.relay import Relay
 
@@ -60,7 +62,13 @@ class _Scripts:
 
     async def _log(self, _: Request, query: io.LogQuery) -> HTTPResponse:
         given = query.model_dump(include={"topic", "broadcast", "before", "texts"})
-        return respond(await run(self._relay, history.log, party=query.party, count=query.n, read=True, **given))
+        found = await run(self._relay, history.log, party=query.party, count=query.n, read=True, **given)
+        return respond(_with_switch(self._relay, found))
+
+
+def _with_switch(relay: Relay, found: Outcome) -> Outcome:
+    """What can be read with the switch off as well says which it is, so that whoever reads it can tell the key."""
+    return replace(found, data=found.data | {"channels": relay.messaging.channels})
 
 
 class _Reviews:
@@ -102,7 +110,8 @@ class _Reviews:
         )
 
     async def _held(self, _: Request, query: io.HeldQuery) -> HTTPResponse:
-        return respond(await run(self._relay, reviews.held, session=query.session, read=True))
+        found = await run(self._relay, reviews.held, session=query.session, read=True)
+        return respond(_with_switch(self._relay, found))
 
     async def _open(self, _: Request, message_id: str, body: io.Opened) -> HTTPResponse:
         return respond(await run(self._relay, reviews.open_review, message_id=message_id, session=body.session))

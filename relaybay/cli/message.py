@@ -1,4 +1,4 @@
-"""`relaybay message`: what sessions wrote to each other, with its marks."""
+"""`relaybay message`: what sessions and scripts write, with its marks; the commands of channels hang below it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from relaybay.cli import output
+from relaybay.cli import message_log, message_review, message_send, output, parties
 from relaybay.cli.exits import Failure, failure
 from relaybay.cli.options import filter_option, json_option, page_options, show_list
-from relaybay.cli.reached import sentence
+from relaybay.cli.reached import kept_out, sentence
 from relaybay.cli.shell import Shell
 
 COLUMNS = (
@@ -25,13 +25,28 @@ _MARKS = ("sent_at", "delivered_at", "in_context_at", "read_at", "read_how", "re
 
 @click.group("message")
 def message_command() -> None:
-    """List and show messages.
+    """List, show, send, publish and review messages.
 
     \b
       relaybay message list --session S-12 --unread
       relaybay message list -q "from:shop-web is:undelivered older:10m"
       relaybay message show m_01J…
+      relaybay message send --to @ci-watcher "The build is green."
+      relaybay message log --topic 'ci.**'
     """  # noqa: D301 - Click reads the escape.
+
+
+for _command in (
+    message_send.send_command,
+    message_send.publish_command,
+    message_send.broadcast_command,
+    message_log.log_command,
+    message_review.held_command,
+    message_review.review_command,
+    message_review.approve_command,
+    message_review.reject_command,
+):
+    message_command.add_command(_command)
 
 
 @message_command.command("list")
@@ -46,9 +61,12 @@ def message_command() -> None:
 def _list(shell: Shell, /, unread: bool, as_json: bool, **query: Any) -> None:
     """Messages, newest first, without their text (--json has it)."""
     answer = shell.server.get("messages", unread_only=unread, **query)
+    rows = answer.get("messages", [])
+    if shell.of_agent:
+        rows = [parties.withhold(message) for message in rows]
     if not as_json:
-        rows = [m | {"from_shown": _who(m, "from"), "to_shown": _who(m, "to")} for m in answer.get("messages", [])]
-        answer |= {"messages": rows}
+        rows = [m | {"from_shown": _sender(m), "to_shown": _recipient(m)} for m in rows]
+    answer |= {"messages": rows}
     show_list(answer, "messages", COLUMNS, "No message here.", as_json=as_json)
 
 
@@ -64,19 +82,41 @@ def _show(shell: Shell, message: str, as_json: bool) -> None:
         if refused.code != "message_unknown":
             raise
         raise failure("cli.message_unknown", refused.exit_code) from None
+    if shell.of_agent:
+        answer = parties.withhold(answer)
     if as_json:
         output.document(answer)
         return
     shown = output.shown
     output.lines([f"{shown(answer.get('message_id', message))}  {shown(answer.get('state', ''))}"])
-    verified = "" if (answer.get("from") or {}).get("verified", True) else " (name not verified)"
-    output.lines([f"from {shown(_who(answer, 'from'))}{verified} to {shown(_who(answer, 'to'))}"])
-    why = sentence(answer.get("reason_code") or "", shown(_who(answer, "to")))
-    output.lines([why] if why else [])
+    verified = "" if (answer.get("from") or {}).get("verified", True) or _by_script(answer) else " (name not verified)"
+    output.lines([f"from {shown(_sender(answer))}{verified} to {shown(_recipient(answer))}"])
+    code = answer.get("reason_code") or ""
+    why = sentence(code, shown(_who(answer, "to"))) or kept_out(answer.get("state") or "", code)
+    output.lines([why] if why and not answer.get("recipients") else [])
     output.lines(f"{name} {shown(answer[name])}" for name in _MARKS if answer.get(name) not in (None, ""))
-    output.lines(["", *output.body(output.written(answer.get("body")))])
+    text = [f"  {parties.WITHHELD}"] if answer.get("withheld") else output.body(output.written(answer.get("body")))
+    output.lines(["", *text])
+    output.lines(parties.outcomes(answer.get("recipients") or [], "  -> "))
 
 
 def _who(message: dict[str, Any], end: str) -> str:
     party = message.get(end) or {}
     return str(party.get("title") or party.get("name") or party.get("ref") or "")
+
+
+def _by_script(message: dict[str, Any]) -> bool:
+    return bool((message.get("from") or {}).get("script"))
+
+
+def _sender(message: dict[str, Any]) -> str:
+    return _who(message, "from") + (" (script)" if _by_script(message) else "")
+
+
+def _recipient(message: dict[str, Any]) -> str:
+    """To whom it went, and by which channel when it was published."""
+    audience = message.get("audience") or {}
+    if audience.get("kind", "direct") == "direct":
+        return _who(message, "to")
+    channel = parties.audience(audience)
+    return f"{_who(message, 'to')} ({channel})" if message.get("to") else channel

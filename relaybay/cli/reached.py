@@ -19,3 +19,9 @@ def sentence(reason_code: str, session: str) -> str:
         if answer_id in answers():
             return word(answer_id, **({"session": session} if answer_id.startswith(_REACH) else {})).text
     return ""
+
+
+def kept_out(state: str, reason_code: str) -> str:
+    """Why a message is held or closed, where that sentence needs nothing that only the server knows; else empty."""
+    spec = answers().get(f"{'held' if state == 'held' else 'closed'}.{reason_code}")
+    return spec.text if spec is not None and "{" not in spec.text else ""

@@ -26,11 +26,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Play the main job in a minute on a throw-away store"),
     "setup": ("setup", "Put relaybay into an agent client's settings, or take it out"),
     "doctor": ("doctor", "Check this machine, with a fix for each fault"),
-    "session": ("session", "List, add, rename, end and unlink sessions"),
+    "session": ("session", "List, add, rename, end and unlink sessions; their messaging"),
     "project": ("project", "List and add projects"),
     "task": ("task", "List, show, create, change and bind tasks"),
     "comment": ("task", "Comment on a task: its session's agent gets it"),
-    "message": ("message", "List and show messages"),
+    "message": ("message", "List, show, send, publish and review messages"),
+    "topics": ("topics", "List the topics there are"),
+    "run": ("run", "Start an agent client with a name and topics"),
     "events": ("events", "Read the event feed"),
     "export": ("export", "Write a task or a project as Markdown"),
     "config": ("config", "Show and change the configuration"),
@@ -105,7 +107,8 @@ def root(ctx: click.Context, debug: bool) -> None:
 
 def run(words: Sequence[str]) -> int:
     """One command; returns the exit code. Everything that can be expected is told here, without a trace."""
-    as_json = "--json" in words
+    # After `--` stand other programs' options, and texts.
+    as_json = "--json" in words[: words.index("--") if "--" in words else None]
     try:
         result: Any = root.main(args=list(words), prog_name="relaybay", standalone_mode=False)
         sys.stdout.flush()

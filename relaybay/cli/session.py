@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from relaybay.cli import exits, output
+from relaybay.cli import exits, output, session_messaging
 from relaybay.cli.exits import failure
 from relaybay.cli.options import filter_option, json_option, show_list, show_thing
 from relaybay.cli.reached import sentence
@@ -35,12 +35,18 @@ MEMBERS = (
 
 @click.group("session")
 def session_command() -> None:
-    """List, add, rename, end and unlink sessions. S is a ref (S-12), a title or an @name.
+    """List, add, rename, end and unlink sessions, and decide what reaches them. S is a ref (S-12), a title or an @name.
 
     \b
       relaybay session list --live
       relaybay session add --desktop 7f3a… --title "Design review"
+      relaybay session policy S-12 hold
+      relaybay session subscribe @brave-otter-quay 'ci.**'
     """  # noqa: D301 - Click reads the escape.
+
+
+for _command in session_messaging.COMMANDS:
+    session_command.add_command(_command)
 
 
 @session_command.command("list")
@@ -59,9 +65,12 @@ def _list(shell: Shell, live: bool, q: str | None, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def _show(shell: Shell, session: str, as_json: bool) -> None:
-    """One session."""
+    """One session, with its messaging when channels are on."""
     answer = shell.server.get("sessions", session)
-    show_thing(answer if as_json else answer | {"reached": _reached(answer)}, MEMBERS, as_json=as_json)
+    if not as_json:
+        messaging = answer.get("messaging")
+        answer |= {"reached": _reached(answer)} | (session_messaging.shown(messaging) if messaging else {})
+    show_thing(answer, (*MEMBERS, *session_messaging.MEMBERS), as_json=as_json)
 
 
 @session_command.command("add")

@@ -9,7 +9,7 @@ from relaybay.answers import word
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules import names
 from relaybay.rules.text import check_text, name_line, name_literal
-from relaybay.service import filters_sessions, links, naming, reach
+from relaybay.service import filters_sessions, links, naming, reach, session_controls
 from relaybay.service.arguments import invalid, one_session
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
@@ -76,9 +76,12 @@ def list_sessions(tx: Tx, relay: Relay, *, live: bool = False, q: str = "") -> O
 
 
 def show_session(tx: Tx, relay: Relay, ref: str) -> Outcome:
-    """One row."""
+    """One row; with channels on also its messaging, as its panel has it (OWN-1)."""
     row = one_session(tx, ref)
-    return Outcome(refusal=row) if isinstance(row, Refusal) else Outcome(view(tx, relay, row))
+    if isinstance(row, Refusal):
+        return Outcome(refusal=row)
+    said = view(tx, relay, row)
+    return Outcome(said | {"messaging": session_controls.view(tx, relay, row)} if relay.messaging.channels else said)
 
 
 def add_desktop(tx: Tx, relay: Relay, *, desktop: str, title: str, alias: str = "", cwd: str = "") -> Outcome:
