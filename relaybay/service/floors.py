@@ -25,13 +25,15 @@ _FILES_KEPT = 256
 @dataclass(frozen=True, slots=True)
 class Floor:
     """`inbound` is the project's floor, '' without one. `values` are the bounds it sets, by key. `problem` says file,
-    line and what is wrong in a file that can't be used; `file` is that file, '' without one.
+    line and what is wrong in a file that can't be used, `place` file and line alone; `file` is that file, '' without
+    one.
     """
 
     inbound: Policy | Literal[""] = ""
     values: Mapping[str, Value] = field(default_factory=dict)
     problem: str = ""
     file: str = ""
+    place: str = ""
 
     def lowered(self, key: str, own: int) -> int:
         """A bound that a project may lower: the smaller of both (SET-3, SET-4)."""
@@ -58,14 +60,15 @@ def of(folder: str) -> Floor:
     except (OSError, ValueError):
         # A folder that is gone, or that is no path on this machine (a session of another one): nothing is set there.
         return NONE
-    return _read(path, found.st_mtime_ns, found.st_size, found.st_ino)
+    # What copies a file with its times, or lets it be read, changes the inode's own time all the same.
+    return _read(path, (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino))
 
 
 @lru_cache(maxsize=_FILES_KEPT)
-def _read(path: Path, _changed_ns: int, _size: int, _inode: int) -> Floor:
+def _read(path: Path, _version: tuple[int, ...]) -> Floor:
     try:
         layer = read_file(path, project=True)
     except SettingsError as error:
-        return Floor("hold", problem=str(error), file=str(path))
+        return Floor("hold", problem=str(error), file=str(path), place=error.where)
     values = {name: value for name, (value, _) in layer.items()}
     return Floor(cast("Policy | Literal['']", values.get("messaging.inbound", "")), values, file=str(path))

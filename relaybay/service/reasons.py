@@ -6,7 +6,7 @@ from typing import Any
 
 from relaybay.answers import word
 from relaybay.rules import rates
-from relaybay.rules.text import name_literal
+from relaybay.rules.text import literal
 from relaybay.service import floors
 from relaybay.specs import limit
 from relaybay.store import admissions, sessions
@@ -26,9 +26,9 @@ def why(tx: Tx, mail: Mail) -> str:
 def of(tx: Tx, mail: Mail, kind: str) -> str:
     """The same for one of the two kinds, `held` or `closed`."""
     row = sessions.get(tx, mail.recipient_id)
-    place = floors.of(row.cwd).problem if row is not None and mail.reason_code == "project_file" else ""
+    place = floors.of(row.cwd).place if row is not None and mail.reason_code == "project_file" else ""
     seconds = _seconds(tx, mail) if mail.reason_code in _COUNTED else 0
-    values: dict[str, Any] = {"place": name_literal(place), "seconds": seconds, "automation": mail.taken_by}
+    values: dict[str, Any] = {"place": literal(place), "seconds": seconds, "automation": mail.taken_by}
     return word(f"{kind}.{mail.reason_code}", **values).text
 
 

@@ -14,7 +14,7 @@ from relaybay.domain import Outcome, Refusal
 from relaybay.rules import policy, topics
 from relaybay.rules.claim import ChosenNameFacts, judge_chosen, valid_name
 from relaybay.rules.policy import Policy
-from relaybay.rules.text import name_line, name_literal
+from relaybay.rules.text import literal, name_line, name_literal
 from relaybay.service import catch_up, controls, naming, processes, sweep
 from relaybay.service.arguments import invalid, one_session
 from relaybay.service.controls import Controls
@@ -59,12 +59,17 @@ def view(tx: Tx, relay: Relay, row: SessionRow) -> dict[str, Any]:
         "seen": _seen(found),
     }
     if found.floor.file:
-        said["policy"]["file"] = name_line(found.floor.file)
+        said["policy"]["file"] = _whole(found.floor.file)
     if found.floor.problem:
-        said["policy"]["problem"] = name_line(found.floor.problem)
+        said["policy"]["problem"] = _whole(found.floor.problem)
     if taken and holder is not None:
         said["name_held_by"] = {"ref": holder.ref, "title": name_line(holder.title)}
     return said
+
+
+def _whole(text: str) -> str:
+    """A path, or what was said of a file, as one line without quotes: uncut, since its end tells which file it is."""
+    return literal(text)[1:-1]
 
 
 def _below(one: Policy, found: Controls) -> bool:
@@ -92,7 +97,7 @@ def set_policy(tx: Tx, relay: Relay, *, session: str, wanted: str, confirmed: bo
     )
     floor = found.floor.inbound or "none"
     if verdict.refused:
-        values = {"floor": floor, "file": name_literal(found.floor.file)}
+        values = {"floor": floor, "file": literal(found.floor.file)}
         return Outcome(refusal=Refusal(verdict.answer, verdict.spec_id, values))
     own = "" if wanted == DEFAULT else wanted
     after = policy.effective(cast("Any", own), found.default, found.floor.inbound)

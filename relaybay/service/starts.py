@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, cast
 
 from relaybay.domain import HookEvent, Outcome, Refusal
-from relaybay.rules import names, topics
+from relaybay.rules import names, policy, topics
 from relaybay.rules.claim import valid_name
+from relaybay.rules.policy import Policy
 from relaybay.rules.text import name_line, name_literal
-from relaybay.service import naming, processes, sweep
+from relaybay.service import controls, naming, processes, sweep
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
 from relaybay.store import channels, sessions
@@ -65,6 +66,7 @@ def begin(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent) -> SessionRow
     """
     if row.link_state not in _LIVE:
         return row
+    row = _clamp(tx, relay, row)
     options = _redeem(tx, event.start_ticket)
     wanted = str(options.get("name", "")) or (event.wanted_name if valid_name(event.wanted_name) else "")
     if options.get("patterns"):
@@ -90,6 +92,17 @@ def begin(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent) -> SessionRow
         # HL-9, looked at before a name is taken: whoever had it was killed.
         sweep.end_gone(tx, relay, [holder.id])
     return naming.claim_name(tx, row, channels=True)
+
+
+def _clamp(tx: Tx, relay: Relay, row: SessionRow) -> SessionRow:
+    """FLOOR-12: an override below the floor that its project has got since becomes that floor. A file that can't be
+    used holds everything, and costs no session its own choice.
+    """
+    floor = controls.of(relay, row).floor
+    own = cast("Policy | Literal['']", row.inbound)
+    if not own or not floor.inbound or floor.problem or not policy.laxer(own, floor.inbound):
+        return row
+    return controls.grow(tx, relay, row, inbound=floor.inbound)
 
 
 def _redeem(tx: Tx, ticket: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from relaybay.domain import ClientProcess
-from relaybay.service import context_proof, handover
+from relaybay.service import context_proof, controls, handover
 from relaybay.service.handover import HandOver
 from relaybay.service.relay import Relay
 from relaybay.service.waits import WaitEntry
@@ -51,7 +51,8 @@ def look(tx: Tx, relay: Relay, entry: WaitEntry, *, connection_lives: bool) -> L
     if row is None or row.hook_id != entry.hook_id or row.link_state != "exact":
         relay.waits.take(entry, "own_event")
         return Look("ended")
-    row = relay.presence.write_back(tx, row)
+    # A project's file may have changed without any event of the session's: what waits is judged by it first (SET-2).
+    row = controls.look(tx, relay, relay.presence.write_back(tx, row))
     found = handover.offers(tx, relay, row, "wake")
     idle, idle_at = _idle(relay, row, entry, tx.now)
     facts = {

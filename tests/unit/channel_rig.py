@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from relaybay.domain import Caller, Outcome
-from relaybay.service import history, messages, publishing, reviews, scripts, session_controls
+from relaybay.service import (
+    controls,
+    history,
+    message_lists,
+    messages,
+    publishing,
+    reviews,
+    scripts,
+    session_controls,
+    starts,
+    sweep,
+)
 from relaybay.service.hooks import HookAnswer
 from relaybay.service.relay import open_relay
 from relaybay.settings import Messaging
@@ -42,7 +54,30 @@ class ChannelRig(HookRig):
         self.store = self.relay.store
         self._count_units()
 
+    def start_again(self, **messaging: Any) -> None:
+        """The server ends and starts again with other keys of `[messaging]`; it looks at all controls first."""
+        self.messaging = replace(self.messaging, **messaging)
+        self.reopen()
+        self.look_at_controls()
+
+    def look_at_controls(self) -> None:
+        """What the timer does, and the start: rows that have something waiting are looked at."""
+        self.store.write(lambda tx: controls.look_at_all(tx, self.relay))
+        self.store.write(lambda tx: sweep.drop_published(tx, self.relay))
+        self.check()
+
     # -- sessions ----------------------------------------------------------------------------------------------
+
+    def project(self, text: str = "", name: str = "shop") -> str:
+        """A real folder with this `.relaybay.toml`; without a text it has none. What `cwd` has to be."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        file = folder / ".relaybay.toml"
+        if text:
+            file.write_text(text)
+        else:
+            file.unlink(missing_ok=True)
+        return str(folder)
 
     def session(self, hook: str = "h1", *, mode: str = "default", **more: Any) -> SessionRow:
         """A session that is exactly linked and has told its permission mode."""
@@ -71,6 +106,10 @@ class ChannelRig(HookRig):
 
     def name(self, row: SessionRow, name: str) -> dict[str, Any]:
         return self.do(lambda tx: session_controls.choose_name(tx, self.relay, session=row.ref, name=name))
+
+    def reserve(self, **options: Any) -> str:
+        """The ticket of `relaybay run`."""
+        return self.do(lambda tx: starts.reserve(tx, self.relay, **options))["ticket"]
 
     # -- messages ----------------------------------------------------------------------------------------------
 
@@ -102,6 +141,24 @@ class ChannelRig(HookRig):
         assert found is not None and found.recipient_id == row.id
         return found
 
+    def state_at(self, mid: str, row: SessionRow) -> tuple[str, str]:
+        """State and reason code of that delivery."""
+        mail = self.at(mid, row)
+        return mail.state, mail.reason_code
+
+    def carried(self, hook: str, at: str = "prompt", **more: Any) -> str:
+        """What the session's next event brings it. A prompt's turn is stopped again, if nothing keeps it going."""
+        more.setdefault("permission_mode", "default")
+        said = self.text({"prompt": self.prompt, "tool": self.tool, "stop": self.stop}[at](hook, **more))
+        if at == "prompt":
+            self.stop(hook, **more)
+        return said
+
+    def inbox(self, hook: str | Caller, **more: Any) -> list[dict[str, Any]]:
+        """`messages_list` as the session's client calls it."""
+        caller = self.caller(hook) if isinstance(hook, str) else hook
+        return self.do(lambda tx: message_lists.list_messages(tx, self.relay, caller, **more))["messages"]
+
     def read(self, hook: str, **more: Any) -> dict[str, Any]:
         return self.do(lambda tx: history.topic_read(tx, self.relay, self.caller(hook), **more))
 
@@ -129,6 +186,8 @@ class ChannelRig(HookRig):
 
     def check(self) -> None:
         """The index equals a count over the store: what only rides along is counted apart."""
+        if not self.relay.messaging.channels:
+            return  # Nothing published counts then: the base's own rigs look at the index without channels.
         counts = self.store.read(
             lambda tx: tx.rows(
                 "SELECT s.id,"
