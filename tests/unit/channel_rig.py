@@ -113,24 +113,30 @@ class ChannelRig(HookRig):
 
     # -- messages ----------------------------------------------------------------------------------------------
 
-    def say(self, hook: str, to: SessionRow | str, body: str = "Please look.", **more: Any) -> dict[str, Any]:
-        """A verified direct message: its receipt."""
-        self.now += 7 * SECOND
+    def say(
+        self, hook: str, to: SessionRow | str, body: str = "Please look.", *, after: float = 7, **more: Any
+    ) -> dict[str, Any]:
+        """A verified direct message, so many seconds later: its receipt."""
+        self.now += round(after * SECOND)
         ref = to if isinstance(to, str) else to.ref
         return self.do(lambda tx: messages.send(tx, self.relay, self.caller(hook), body=body, to=ref, **more))
 
-    def publish(self, hook: str, topic: str | None = None, body: str = "It failed.", **more: Any) -> dict[str, Any]:
-        self.now += 7 * SECOND
+    def publish(
+        self, hook: str, topic: str | None = None, body: str = "It failed.", *, after: float = 7, **more: Any
+    ) -> dict[str, Any]:
+        self.now += round(after * SECOND)
         return self.do(lambda tx: publishing.publish(tx, self.relay, self.caller(hook), body=body, topic=topic, **more))
 
-    def script(self, to: str, body: str = "Build failed.", label: str = "ci", **more: Any) -> dict[str, Any]:
-        self.now += SECOND
+    def script(
+        self, to: str, body: str = "Build failed.", label: str = "ci", *, after: float = 1, **more: Any
+    ) -> dict[str, Any]:
+        self.now += round(after * SECOND)
         return self.do(lambda tx: scripts.send(tx, self.relay, label=label, to=to, body=body, **more))
 
     def script_publish(
-        self, topic: str | None, body: str = "Build failed.", label: str = "ci", **more: Any
+        self, topic: str | None, body: str = "Build failed.", label: str = "ci", *, after: float = 1, **more: Any
     ) -> dict[str, Any]:
-        self.now += SECOND
+        self.now += round(after * SECOND)
         return self.do(
             lambda tx: publishing.publish_as_script(tx, self.relay, label=label, topic=topic, body=body, **more)
         )
