@@ -16,6 +16,7 @@ from sanic import HTTPResponse, Request, Sanic
 
 from relaybay import __version__
 from relaybay.api import metrics, rest, stream
+from relaybay.api.automation_runner import register_automations
 from relaybay.api.commits import Commits
 from relaybay.api.gate import Gate
 from relaybay.api.hooks import HooksSeen, register_hooks
@@ -73,6 +74,7 @@ def build(settings: Settings, paths: Paths, relay: Relay, doctor: Doctor | None 
     pages.register_board(routes, relay, gate, house)
     _register_health(routes, relay)
     _sweep(app, relay, settings)
+    register_automations(app, relay, paths)
     gate.install(app)
     return Parts(app, relay, gate, routes)
 

@@ -19,6 +19,7 @@ from relaybay.api.commits import Commits
 from relaybay.api.gate import Gate
 from relaybay.api.keys import KeyFolder
 from relaybay.api.openapi import document
+from relaybay.api.rest_automations import register_automation_lists
 from relaybay.api.rest_channel_lists import register_channel_lists
 from relaybay.api.rest_channels import register_channels
 from relaybay.api.rest_tasks import register_tasks
@@ -60,6 +61,7 @@ def register_rest(
     register_tasks(routes, relay)
     _Mail(routes, relay, commits).register()
     register_channels(routes, relay)
+    register_automation_lists(routes, relay)
     register_channel_lists(routes, relay)
 
 

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "message": ("message", "List, show, send, publish and review messages"),
     "topics": ("topics", "List the topics there are"),
     "run": ("run", "Start an agent client with a name and topics"),
+    "automation": ("automation", "Check the rules that answer messages, see what they did"),
     "events": ("events", "Read the event feed"),
     "export": ("export", "Write a task or a project as Markdown"),
     "config": ("config", "Show and change the configuration"),

@@ -14,7 +14,7 @@ from relaybay.domain import Verdict
 from relaybay.machines.base import step
 from relaybay.machines.delivery import Delivery
 from relaybay.rules import admission, rates
-from relaybay.service import controls, steps
+from relaybay.service import automations, controls, steps
 from relaybay.service.controls import Controls, Sent
 from relaybay.service.relay import Relay
 from relaybay.specs import limit
@@ -120,7 +120,8 @@ def admit(tx: Tx, relay: Relay, row: SessionRow, arriving: Arriving, *, catch_up
             tx.emit(type_, **steps.mail_data(type_, mail, mail))
     if not let_in:
         tx.emit("message.refused", **steps.mail_data("message.refused", mail, mail))
-    return mail, judged
+        return mail, judged
+    return automations.received(tx, relay, mail, catch_up=catch_up), judged
 
 
 def without_channels(tx: Tx, row: SessionRow, message_id: int) -> Mail:
@@ -140,5 +141,5 @@ def take_up(tx: Tx, relay: Relay, mail: Mail, row: SessionRow, *, newest: bool) 
     fits = newest and judged.adm.outcome == "admitted" and mail.reason_code != "duplicate"
     deliver = judged.policy.outcome == "deliver"
     facts = {"fits_catch_up": fits, "judged_deliver": deliver}
-    _, after = steps.delivery(tx, mail, "catch_up", facts, reason=judged.policy.outcome)
-    return after
+    result, after = steps.delivery(tx, mail, "catch_up", facts, reason=judged.policy.outcome)
+    return automations.received(tx, relay, after, catch_up=True) if result.kind == "move" else after

@@ -17,7 +17,7 @@ from relaybay.machines.review import Review
 from relaybay.rules import policy, suppression
 from relaybay.rules.policy import Policy
 from relaybay.rules.suppression import SuppressionEvent
-from relaybay.service import floors, steps
+from relaybay.service import automations, floors, steps
 from relaybay.service.floors import Floor
 from relaybay.service.relay import Relay
 from relaybay.store import messages, sessions
@@ -136,7 +136,9 @@ def judge_waiting(tx: Tx, relay: Relay, row: SessionRow) -> None:
         deliver = verdict.outcome == "deliver"
         if deliver == (mail.state == "sent") and (deliver or verdict.outcome == mail.reason_code):
             continue
-        steps.delivery(tx, mail, "controls_changed", {"judged_deliver": deliver}, reason=verdict.outcome)
+        _, after = steps.delivery(tx, mail, "controls_changed", {"judged_deliver": deliver}, reason=verdict.outcome)
+        if mail.state == "held" and after.state == "sent":
+            automations.received(tx, relay, after, catch_up=bool(after.passive))
     tx.touch(row.id)
 
 

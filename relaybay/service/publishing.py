@@ -6,13 +6,14 @@ reaches nobody is a success, and says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from relaybay.answers import word
 from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules import rates, reply, script_text, topics
-from relaybay.service import admission, floors, ids, linking, messages, origin, receipts, repeats, sweep
+from relaybay.service import admission, automations, floors, ids, linking, messages, origin, receipts, repeats, sweep
 from relaybay.service.identity import Identity, identify
 from relaybay.service.origin import Origin
 from relaybay.service.relay import Relay
@@ -119,11 +120,16 @@ def _check(body: str, topic: str | None, broadcast: bool, request_id: str, *, by
 
 
 def _rate(tx: Tx, relay: Relay, who: Identity) -> Refusal | None:
+    """PUB-2: what `publish_per_minute` says of the call's sender."""
+    folder = next((row.cwd for row in (who.speaker, who.merged) if row is not None), "")
+    return rate(tx, relay, who.rows, folder)
+
+
+def rate(tx: Tx, relay: Relay, rows: Iterable[int], folder: str) -> Refusal | None:
     """PUB-2: `publish_per_minute` of the publishing session, lowered by its project. Broadcasts count too."""
     window = limit("rate_window_seconds")
-    folder = next((row.cwd for row in (who.speaker, who.merged) if row is not None), "")
     most = floors.of(folder).lowered("messaging.publish_per_minute", relay.messaging.publish_per_minute)
-    times = [t for row in who.rows for t in admissions.published(tx, row, tx.now - window * _SECOND)]
+    times = [t for row in rows for t in admissions.published(tx, row, tx.now - window * _SECOND)]
     seconds = rates.seconds_until_allowed(times, tx.now, most, window)
     if not seconds:
         return None
@@ -179,10 +185,12 @@ def _recipients(tx: Tx, relay: Relay, source: Origin, what: Publication) -> tupl
     """
     patterns = channels.all_patterns(tx) if what.audience == "topic" else {}
     own = source.row.id if source.row is not None else None
-    found = [row for row in channels.live(tx) if row.id != own and _wants(row, patterns, what)]
+    wanting = [row for row in channels.live(tx) if row.id != own and _wants(row, patterns, what)]
+    # Whom automations have started enough turns of is left out, as beyond the fan-out (§ 9, common limits).
+    found = [row for row in wanting if not (source.automation and automations.seconds_until_turn(tx, row.id))]
     folder = source.row.cwd if source.row is not None else ""
     most = floors.of(folder).lowered("messaging.max_fanout", relay.messaging.max_fanout)
-    return found[:most], len(found[most:])
+    return found[:most], len(wanting) - len(found[:most])
 
 
 def _wants(row: SessionRow, patterns: dict[int, tuple[str, ...]], what: Publication) -> bool:

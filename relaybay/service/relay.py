@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from relaybay.service import search_index
+from relaybay.service import automation_rules, search_index
 from relaybay.service.clock import Clock
 from relaybay.service.contexts import Contexts
 from relaybay.service.mailbox import Mailbox
@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class Relay:
     """The store and what is kept in memory beside it. `listeners` run in the writer thread: they must be quick.
-    `messaging` is what the owner configured; without its switch there are no channels.
+    `messaging` is what the owner configured; without its switch there are no channels. `automations` are the owner's
+    rules, set once when a server starts.
     """
 
     store: Store
@@ -40,6 +41,7 @@ class Relay:
     contexts: Contexts
     listeners: list[Callable[[Committed], None]]
     messaging: Messaging
+    automations: automation_rules.Book = field(default=automation_rules.EMPTY)
 
     def close(self) -> None:
         """Ends all waits (WAIT-7), writes what presence still holds, closes the store."""

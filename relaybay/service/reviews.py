@@ -13,7 +13,7 @@ from relaybay.domain import Outcome, Refusal
 from relaybay.machines.base import step
 from relaybay.machines.review import Review
 from relaybay.rules.text import literal, name_line, name_literal
-from relaybay.service import controls, receipts, steps
+from relaybay.service import automations, controls, receipts, steps
 from relaybay.service.arguments import one_session
 from relaybay.service.clock import rfc3339
 from relaybay.service.controls import Controls
@@ -120,6 +120,8 @@ def _decide(tx: Tx, relay: Relay, event: str, message_id: str, token: str, sessi
     decided = {"token_fits": True, "blocked": False}
     columns: dict[str, Any] = {"approved_epoch": row.epoch} if event == "approve" else {}
     _, after = steps.delivery(tx, mail, event, decided, **columns)
+    if after.state == "sent":
+        after = automations.received(tx, relay, after)
     _, reason = receipts.standing(tx, relay, after)
     text = word(f"review.{event}d" if event.endswith("e") else f"review.{event}ed", message_id=mail.mid, reason=reason)
     nexts = messages.held(tx)

@@ -49,6 +49,11 @@ class Paths:
         return self.config_folder / "config.toml"
 
     @property
+    def automations(self) -> Path:
+        """The owner's rules that answer messages."""
+        return self.config_folder / "automations.toml"
+
+    @property
     def database(self) -> Path:
         """The one SQLite file."""
         return self.data / "relaybay.db"

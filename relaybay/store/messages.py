@@ -307,11 +307,11 @@ def skipped(tx: Tx, message_id: int) -> int:
 
 def sent_since(tx: Tx, sender_id: int, since_us: int) -> list[int]:
     """When this sender's accepted direct sends of the window were made, oldest first (SEND-12). What its recipient did
-    not let in counts for nothing (page 50, Admission), an automation's in windows of their own.
+    not let in counts for nothing (page 50, Admission); what an automation sent for it counts (RATE-16).
     """
     rows = tx.rows(
         "SELECT m.sent_us FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.sender_id = ? AND m.sent_us > ?"
-        " AND m.audience = 'direct' AND m.automation = '' AND d.admitted_us > 0 ORDER BY m.sent_us",
+        " AND m.audience = 'direct' AND d.admitted_us > 0 ORDER BY m.sent_us",
         sender_id,
         since_us,
     )

@@ -34,6 +34,4 @@ STATEMENTS: tuple[str, ...] = (
     "CREATE INDEX automation_open ON automation_firing(rule, id) WHERE state IN ('waiting','running')",
     "CREATE INDEX automation_started ON automation_firing(rule, started_us)",
     "CREATE INDEX automation_by_delivery ON automation_firing(delivery_id)",
-    # How many messages of automations were let in at one session within the last hour.
-    "CREATE INDEX message_by_automation ON message(sent_us) WHERE automation <> ''",
 )
