@@ -169,6 +169,9 @@ def handle(tx: Tx, relay: Relay, event: HookEvent) -> HookAnswer:
     unseen = row.link_state.endswith("_unseen")
     life, met = turns.life(row, event, tx.now, blocked=blocked, folder_guess=guessed, unseen=unseen)
     row = sessions.change(tx, row.id, **life)
+    if event.replayed and row.hook_id is not None:
+        # It gives nothing, but the mode and the folder that it tells are the row's from now on: what waits is judged.
+        row = controls.look(tx, relay, row)
     row = _note_asks(tx, row, event, late=late)
     _tell_memory(tx, relay, row, event)
     # After the event itself: a Stop that hands over is no later step of its own hand-over (CTX-2).
@@ -247,7 +250,7 @@ def _note_asks(tx: Tx, row: SessionRow, event: HookEvent, *, late: bool) -> Sess
 
 def _note_controls(tx: Tx, relay: Relay, row: SessionRow, event: HookEvent, *, late: bool) -> SessionRow:
     """Page 20's order: activity and controls first, then what waits is judged anew, then a prompt catches up. A
-    replayed event tells what was, and a late one nothing; neither changes what a session may be given.
+    replayed event sets and lifts no suppression and catches up with nothing, and a late one tells nothing at all.
     """
     if not relay.messaging.channels or event.replayed or row.hook_id is None:
         return row
