@@ -121,6 +121,10 @@ class ChannelRig(HookRig):
         ref = to if isinstance(to, str) else to.ref
         return self.do(lambda tx: messages.send(tx, self.relay, self.caller(hook), body=body, to=ref, **more))
 
+    def say_on(self, task: str, body: str = "Do it.") -> str:
+        """The owner's comment on a task: its id."""
+        return super().say(task, body)["id"]
+
     def publish(
         self, hook: str, topic: str | None = None, body: str = "It failed.", *, after: float = 7, **more: Any
     ) -> dict[str, Any]:
