@@ -132,7 +132,7 @@ def test_what_fits_no_answer_goes_out_as_its_beginning_and_a_call_gives_the_rest
     body = "".join(f"line {n}\n" for n in range(3_000)) + "the very end"
     mid = rig.script(two.ref, body)["message_id"]
     carried = rig.carried("h2")
-    assert 'messages_list' in carried
+    assert "messages_list" in carried
     assert "line 0\\nline 1" in carried
     assert "the very end" not in carried
     mail = rig.at(mid, two)
