@@ -69,9 +69,9 @@ class Sent:
 
 
 def sent(mail: Mail) -> Sent:
-    """The same of a message that is stored."""
+    """The same of a message that is stored. Only a delivery can be approved: a message that has none here is not."""
     kind: policy.SenderKind = "script" if mail.by_script else "session" if mail.sender_verified else "unverified"
-    return Sent(kind, mail.sender_mode, mail.sender_folder, mail.approved_epoch)
+    return Sent(kind, mail.sender_mode, mail.sender_folder, mail.approved_epoch if mail.id else -1)
 
 
 def of(relay: Relay, row: SessionRow) -> Controls:

@@ -213,11 +213,12 @@ def test_a_scripts_runs_are_new_messages_unless_it_names_them(rig, kind) -> None
     again = run(to, "two", request_id="job-1")
     assert (again["message_id"], again["repeat"]) == (first["message_id"], True)
     assert run(to, "two", "other", request_id="job-1")["message_id"] != first["message_id"], "each label is one sender"
-    publish = lambda body: (
-        lambda tx: publishing.publish_as_script(  # noqa: E731
+
+    def publish(body: str):
+        return lambda tx: publishing.publish_as_script(
             tx, rig.relay, label="ci", body=body, topic="ci.b", request_id="job-1"
         )
-    )
+
     assert rig.no(publish("three"))[1] == "SEND-16"
     assert rig.no(publish("two"))[1] == "SEND-16", "the audience is content as well"
 
@@ -233,14 +234,14 @@ def test_a_repeat_shows_the_present_state_and_counts_in_no_rate(tmp_path) -> Non
     for _ in range(3):
         again = rig.publish("h1", broadcast=True, request_id="r-1", after=0)
         assert again["recipients"][0]["state"] == "delivered"
-    again = lambda **more: (
-        lambda tx: publishing.publish(  # noqa: E731
-            tx, rig.relay, rig.caller("h1"), **({"body": "It failed.", "broadcast": True, "request_id": "r-1"} | more)
-        )
-    )
-    assert rig.no(again(body="Another."))[1] == "SEND-16"
-    assert rig.no(again(broadcast=False, topic="ci.a"))[1] == "SEND-16"
-    assert rig.no(again(request_id="r-2"))[1] == "PUB-2"
+
+    def other(**more):
+        said = {"body": "It failed.", "broadcast": True, "request_id": "r-1"} | more
+        return lambda tx: publishing.publish(tx, rig.relay, rig.caller("h1"), **said)
+
+    assert rig.no(other(body="Another."))[1] == "SEND-16"
+    assert rig.no(other(broadcast=False, topic="ci.a"))[1] == "SEND-16"
+    assert rig.no(other(request_id="r-2"))[1] == "PUB-2"
     rig.relay.close()
 
 
