@@ -2,7 +2,8 @@
 
 Two sessions that exist only as hook events and MCP calls, but over the same HTTP endpoints, token and store that real
 ones use: a message sent, delivered in the middle of a turn, acknowledged, answered; a comment of the owner that keeps a
-turn open once. Each step is told in one line. Belongs here: the play. Does not: any rule or shortcut of its own.
+turn open once. Then channels: a script's message to a topic reaches two sessions, and one that is held waits for the
+owner. Each step is told in one line. Belongs here: the play. Does not: any rule or shortcut of its own.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -79,6 +82,21 @@ class Play:
         """One call of the owner's, over the Unix socket."""
         return self.post(_UnixConnection(self.paths.socket), path, body, **{"X-Relaybay-Owner": self.owner_key})
 
+    def call(self, method: str, path: str) -> dict[str, Any]:
+        """One read of the owner's, over the Unix socket."""
+        connection = _UnixConnection(self.paths.socket)
+        connection.request(method, path, headers={"X-Relaybay-Owner": self.owner_key})
+        answer: dict[str, Any] = json.loads(connection.getresponse().read())
+        return answer
+
+    def command(self, *words: str) -> str:
+        """What `relaybay` prints, as a script or a CI job runs it."""
+        environment = {**os.environ, "RELAYBAY_HOME": str(self.paths.home)}
+        argv = [sys.executable, "-m", "relaybay", *words, "--json"]
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
+        _expect(done.returncode == 0, f"relaybay {' '.join(words)} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
     async def tool(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
         """One MCP call by the official client."""
         import httpx2  # noqa: PLC0415
@@ -96,8 +114,8 @@ class Play:
 class Session:
     """One agent session of the play: its hook id, folder and turn."""
 
-    def __init__(self, play: Play, folder: Path) -> None:
-        self.play, self.folder = play, folder
+    def __init__(self, play: Play, folder: Path, title: str) -> None:
+        self.play, self.folder, self.title = play, folder, title
         self.hook_id = str(uuid.uuid4())
         self.prompt_id = ""
         self.reason = ""
@@ -105,7 +123,14 @@ class Session:
 
     def event(self, name: str, **members: Any) -> str:
         """Raises one hook event; the text that its answer carries."""
-        body = {"session_id": self.hook_id, "cwd": str(self.folder), "hook_event_name": name, **members}
+        body = {
+            "session_id": self.hook_id,
+            "cwd": str(self.folder),
+            "hook_event_name": name,
+            "permission_mode": "default",
+            "session_title": self.title,
+            **members,
+        }
         if self.prompt_id:
             body.setdefault("prompt_id", self.prompt_id)
         said = self.play.hook(body)
@@ -126,11 +151,12 @@ class Session:
 
 async def play(stage: Play, folder: Path, say: Say) -> None:
     """The steps, each told and each checked."""
-    coordinator, reviewer = (Session(stage, folder / name) for name in ("coordinator", "reviewer"))
+    project = folder / "project"
+    project.mkdir()
+    coordinator, reviewer = (Session(stage, project, name) for name in ("coordinator", "reviewer"))
     for session in (coordinator, reviewer):
-        session.folder.mkdir()
         session.event("SessionStart", source="startup")
-    say("two agent sessions start: coordinator, reviewer")
+    say("two agent sessions start in one folder: coordinator, reviewer")
     coordinator.prompt()
     reviewer.prompt()
     await coordinator.call("message_ack")
@@ -165,6 +191,38 @@ async def play(stage: Play, folder: Path, say: Say) -> None:
     await reviewer.call("comment_ack", id=comment["id"])
     _expect(not reviewer.event("Stop", stop_hook_active=True), "a read comment blocked again")
     say("reviewer reads and acknowledges it, and its next Stop passes")
+    await channels(stage, coordinator, reviewer, say)
+
+
+async def channels(stage: Play, coordinator: Session, reviewer: Session, say: Say) -> None:
+    """A CI job tells both sessions of an event; another script's message waits for the owner."""
+    for session in (coordinator, reviewer):
+        stage.owner(f"/api/v1/sessions/{session.title}/messaging/topics", {"add": ["ci.**"]})
+        policy = {"policy": "accept", "confirmed": True}
+        stage.owner(f"/api/v1/sessions/{session.title}/messaging/policy", policy)
+    say("the owner subscribes both sessions to ci.** and lets scripts write to them (policy accept)")
+    told = stage.command("message", "publish", "--topic", "ci.failures", "--from", "nightly-ci", "Build 1042 failed.")
+    published = json.loads(told)
+    _expect([one["state"] for one in published["recipients"]] == ["sent", "sent"], f"publication: {published}")
+    say(f"a CI job runs `relaybay message publish --topic ci.failures`: {published['text']}")
+    reviewer.prompt()
+    text = coordinator.event("PostToolUse", tool_name="Bash", tool_use_id="toolu_ci", tool_input={})
+    _expect(published["message_id"] in text, "the coordinator's tool hook did not carry the publication")
+    out = json.loads(stage.command("message", "log", "--topic", "ci.failures"))
+    states = [one["state"] for one in out["recipients"]]
+    _expect(states == ["delivered", "delivered"], f"log: {out}")
+    say("coordinator's next tool call and reviewer's next prompt carry it; the log says delivered, twice")
+    stage.owner(f"/api/v1/sessions/{reviewer.title}/messaging/policy", {"policy": "auto"})
+    name = stage.call("GET", f"/api/v1/sessions/{reviewer.title}")["name"]
+    held = json.loads(stage.command("message", "send", "--to", name, "--from", "deploy", "Production is on 1041."))
+    _expect((held["state"], held["reason_code"]) == ("held", "script"), f"receipt: {held}")
+    say(f"back under auto, a script's message to @{name} is held: {held['text']}")
+    tool = {"tool_name": "Bash", "tool_use_id": "toolu_held", "tool_input": {}}
+    _expect(held["message_id"] not in reviewer.event("PostToolUse", **tool), "a held message went out")
+    review = stage.owner(f"/api/v1/messages/{held['message_id']}/review", {})
+    stage.owner(f"/api/v1/messages/{held['message_id']}/approve", {"review": review["token"]})
+    _expect(held["message_id"] in reviewer.event("PostToolUse", **tool), "the approved message was not carried")
+    say(f"the owner reads it in its review ({review['body']}) and approves it; reviewer's next tool call carries it")
 
 
 def run(*, once: bool, url_of: Callable[[str], None], say: Say, wait: threading.Event) -> None:
@@ -176,8 +234,9 @@ def run(*, once: bool, url_of: Callable[[str], None], say: Say, wait: threading.
     try:
         paths = Paths.find({"RELAYBAY_HOME": str(folder / "home")})
         paths.make()
-        relay = open_relay(paths.database, clock.system)
-        parts = server.build(load(paths, {}), paths, relay)
+        settings = load(paths, {"RELAYBAY_MESSAGING_CHANNELS": "true"})
+        relay = open_relay(paths.database, clock.system, messaging=settings.messaging)
+        parts = server.build(settings, paths, relay)
         try:
             with ServerThread(parts.app, socket_path=paths.socket) as running:
                 url_of(server.start_line(parts, paths, running.listening)["board_url"])
