@@ -239,4 +239,10 @@ def prune(tx: Tx, relay: Relay) -> int:
     """HIST: by days, then by number; how many messages went. Only with the switch on."""
     if not relay.messaging.channels:
         return 0
-    return channels.prune(tx, tx.now - relay.messaging.history_days * _DAY, relay.messaging.history_max_messages)
+    had = stored.rows_with_open_mail(tx)
+    gone = channels.prune(tx, tx.now - relay.messaging.history_days * _DAY, relay.messaging.history_max_messages)
+    if gone:
+        # What was not read, or published and never handed over, may be among it: the index counts those rows anew.
+        for key in had:
+            tx.touch(key)
+    return gone

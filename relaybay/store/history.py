@@ -68,3 +68,11 @@ def between(one: int, other: int) -> tuple[str, tuple[Any, ...]]:
         " AND d.recipient_id = ?)))"
     )
     return condition, (one, other, other, one)
+
+
+def rows_with_open_mail(tx: Tx) -> list[int]:
+    """Rows that have something `sent` or `delivered`."""
+    found = tx.rows(
+        "SELECT DISTINCT recipient_id FROM delivery WHERE state IN ('sent','delivered') AND recipient_id IS NOT NULL"
+    )
+    return [int(r[0]) for r in found]
