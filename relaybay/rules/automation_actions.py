@@ -137,7 +137,7 @@ def check(rule: Mapping[str, Any]) -> list[Refusal]:
         found.append(Refusal("rule.no_action", "50", {"known": ", ".join(ACTIONS)}))
     for action in given:
         found += _one(action, rule[action])
-    if "reply" in rule and rule.get("consume") is not True:
+    if "reply" in rule and rule.get("consume", False) is False:
         # Else the session and its rule would both answer.
         found.append(Refusal("rule.reply_needs_consume", "AUTO-14", {"key": "reply"}))
     return found

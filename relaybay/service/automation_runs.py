@@ -13,7 +13,7 @@ from typing import Any
 
 from relaybay.rules import automation
 from relaybay.rules.automation_actions import Actions, Run
-from relaybay.service import automation_ends, automation_sends, receipts, reviews
+from relaybay.service import automation_ends, automation_sends, automations, receipts, reviews
 from relaybay.service.automation_rules import Rule
 from relaybay.service.automation_sends import Failed
 from relaybay.service.clock import rfc3339
@@ -67,7 +67,7 @@ def begin(tx: Tx, relay: Relay, most: int) -> Ready:
             later.append(seconds)
             continue
         stored.change(tx, firing.id, state="running", started_us=tx.now)
-        tx.emit("automation.fired", automation=rule.name, message_id=firing.mid, session=f"S-{mail.recipient_id}")
+        tx.emit("automation.fired", **automations.about_of(firing))
         begun.append(Begun(firing.id, rule.name, rule.actions.run, _message(tx, rule, firing, mail)))
     return Ready(tuple(begun), min(later, default=None))
 

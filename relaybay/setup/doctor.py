@@ -20,6 +20,7 @@ from pathlib import Path
 from relaybay.setup import doctor_words as words
 from relaybay.setup import hook_files
 from relaybay.setup.claude_places import client_program, client_version
+from relaybay.setup.doctor_automations import automations
 from relaybay.setup.doctor_claude import claude_checks
 from relaybay.setup.doctor_values import Check, broken, judged, warned, well
 from relaybay.setup.values import OTHERS, ClaudeFiles, Folders, Install
@@ -88,7 +89,7 @@ def run(
         server: what the server said; None leaves its checks out.
     """
     checks = [] if server is None else list(server_checks(server))
-    checks += [config_parses(folders.config_file)]
+    checks += [config_parses(folders.config_file), *automations(folders.config_file.parent / "automations.toml")]
     checks += [key_file(folders.run / name) for name in KEY_FILES]
     program = client_program(env)
     version = None if program is None else client_version(program, env)
