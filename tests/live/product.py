@@ -7,9 +7,11 @@ client library, and the files under ``RELAYBAY_HOME``.
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import time
@@ -115,6 +117,33 @@ class Product:
         line, _, rest = text.partition(b"\n")
         assert not rest, f"one line, and nothing after it: {rest!r}"
         return line
+
+    def with_channels(self) -> None:
+        """Turn the switch on, in the owner's own configuration; before the server starts."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        (self.folder / "config.toml").write_text("[messaging]\nchannels = true\n")
+
+    def owner(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """One write of the owner's, as the board does it: commands that decide need a terminal."""
+        return self._owner("POST", path, json.dumps(body))
+
+    def owner_get(self, path: str) -> dict[str, Any]:
+        """One read of the owner's."""
+        return self._owner("GET", path, None)
+
+    def _owner(self, method: str, path: str, body: str | None) -> dict[str, Any]:
+        key = (self.folder / "run" / "owner.key").read_text().strip()
+        connection = http.client.HTTPConnection("127.0.0.1", timeout=20)
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.connect(str(self.folder / "run" / "relaybay.sock"))
+        headers = {"X-Relaybay-Owner": key, "Content-Type": "application/json"}
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        assert answer.status < 300, f"{method} {path}: {answer.status} {text[:500]!r}"
+        found: dict[str, Any] = json.loads(text)
+        return found
 
     def stop(self) -> float:
         """End the server by SIGTERM; gives the seconds it took (0.0 when none runs)."""

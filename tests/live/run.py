@@ -6,12 +6,28 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.live import cases_comments, cases_identity, cases_messages, cases_outage, cases_rig, cases_wake
+from tests.live import (
+    cases_channels,
+    cases_comments,
+    cases_identity,
+    cases_messages,
+    cases_outage,
+    cases_rig,
+    cases_wake,
+)
 from tests.live.rig import Case, run_inside
 
 CASES: dict[str, Case] = {
     case.__name__: case
-    for module in (cases_rig, cases_messages, cases_identity, cases_comments, cases_wake, cases_outage)
+    for module in (
+        cases_rig,
+        cases_messages,
+        cases_identity,
+        cases_comments,
+        cases_wake,
+        cases_outage,
+        cases_channels,
+    )
     for case in module.CASES
 }
 

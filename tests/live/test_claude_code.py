@@ -72,3 +72,23 @@ def test_server_hung_costs_the_hooks_timeout(live: RunCase) -> None:
 @pytest.mark.spec("ANS-2", "ANS-7", "CMD-1", "CMD-2", "DLV-10", "HL-1", "RECV-7", "SPOOL-1", "SPOOL-2")
 def test_command_hooks_spool_and_replay_once(live: RunCase) -> None:
     live("command_hooks_spool_and_replay_once")
+
+
+@pytest.mark.spec("CH-1", "CLI-1", "PUB-5", "TOPIC-7", "DLV-20")
+def test_topic_reaches_its_subscriber_alone(live: RunCase) -> None:
+    live("topic_reaches_its_subscriber_alone")
+
+
+@pytest.mark.spec("POLICY-7", "REV-4", "DLV-21", "DLV-26", "CLI-3")
+def test_held_message_waits_for_the_owner(live: RunCase) -> None:
+    live("held_message_waits_for_the_owner")
+
+
+@pytest.mark.spec("CTX-5", "SUP-1", "SUP-2")
+def test_escape_in_a_tool_call_suppresses(live: RunCase) -> None:
+    live("escape_in_a_tool_call_suppresses")
+
+
+@pytest.mark.spec("SUP-2", "SUP-3", "PROMPT-2", "STOP-3")
+def test_wake_ups_own_prompt_lifts_nothing(live: RunCase) -> None:
+    live("wake_ups_own_prompt_lifts_nothing")
