@@ -15,13 +15,15 @@ PEERS_SHOWN_MAX = 5
 class StartFacts:
     """The row at a SessionStart. `outcome` is that of table `answer`.
 
-    `name_taken`: the name somebody chose for it is in use elsewhere. `peers`: live sessions it can write to.
+    `name_taken`: the name somebody chose for it is in use elsewhere; `nameless`: so is every one that could be made for
+    it (NAME-11). `peers`: live sessions it can write to.
     `tells_tool_use_id`: the client sends tool-use ids with its calls, so it needs no hook id. `work`: the item it
     has, if any.
     """
 
     outcome: Literal["start_line", "start_line_guessed", "start_line_folder_guess"]
     name_taken: bool
+    nameless: bool
     peers: int
     unread_comments: int
     unread_messages: int
@@ -36,6 +38,8 @@ def sentences(facts: StartFacts) -> tuple[str, ...]:
     own = facts.outcome == "start_line"
     if own and facts.name_taken:
         lines.append("start.name_taken")
+    if own and facts.nameless:
+        lines.append("start.nameless")
     lines.append("start.peers" if facts.peers else "start.no_peers")
     if facts.outcome != "start_line_folder_guess":
         if facts.unread_comments or facts.unread_messages:

@@ -161,8 +161,8 @@ def rename(tx: Tx, row: SessionRow, title: str) -> SessionRow:
 
 def claim_name(tx: Tx, row: SessionRow, *, channels: bool = False) -> SessionRow:
     """Gives a row that has become exactly linked and live its `@name` (table `claim`): with channels the one that the
-    owner chose, if no other live row has it, else the first generated one that is free. A chosen name that is taken
-    stays chosen, and is tried again when the session comes back.
+    owner chose, if no other live row has it, else the first generated one that is free, else none. A chosen name that
+    is taken stays chosen, and is tried again when the session comes back.
     """
     chosen = row.name_chosen if channels else ""
     holder = by_handle(tx, chosen) if chosen else None
@@ -178,4 +178,6 @@ def claim_name(tx: Tx, row: SessionRow, *, channels: bool = False) -> SessionRow
         name = generated(row.id, attempt)
         if tx.value("SELECT 1 FROM session WHERE name = ?", name) is None:
             return sessions.change(tx, row.id, name=name)
+    # NAME-11: nobody is refused for want of a name. The row is reached by its ref and its title, and says so.
+    tx.emit("session.named", session=row.ref, title=name_line(row.title), name=None)
     return row

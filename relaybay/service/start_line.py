@@ -33,6 +33,7 @@ def compose(
     facts = start_line.StartFacts(
         outcome=outcome,
         name_taken=taken,
+        nameless=not row.name,
         peers=len(others),
         unread_comments=len(unread_comments),
         unread_messages=unread.get("sent", 0) + unread.get("delivered", 0),

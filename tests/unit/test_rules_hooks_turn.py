@@ -131,6 +131,7 @@ def test_nothing_that_was_handed_to_one_conversation_is_taken_for_handed_to_anot
 START = StartFacts(
     outcome="start_line",
     name_taken=False,
+    nameless=False,
     peers=1,
     unread_comments=0,
     unread_messages=0,
@@ -144,10 +145,17 @@ START = StartFacts(
 def test_the_start_lines_sentences_and_their_order() -> None:
     assert sentences(START) == ("start.own", "start.peers")
     full = replace(
-        START, name_taken=True, peers=0, unread_messages=2, held_messages=1, work="paused", tells_tool_use_id=False
+        START,
+        name_taken=True,
+        nameless=True,
+        peers=0,
+        unread_messages=2,
+        held_messages=1,
+        work="paused",
+        tells_tool_use_id=False,
     )
     assert sentences(full) == (
-        "start.own", "start.name_taken", "start.no_peers", "start.unread", "start.held", "start.work_paused",
+        "start.own", "start.name_taken", "start.nameless", "start.no_peers", "start.unread", "start.held", "start.work_paused",
         "start.hook_session",
     )  # fmt: skip
     assert sentences(replace(full, outcome="start_line_guessed")) == (
