@@ -16,7 +16,7 @@ from sanic import HTTPResponse, Request, Sanic
 
 from relaybay import __version__
 from relaybay.api import metrics, rest, stream
-from relaybay.api.automation_runner import register_automations
+from relaybay.api.automation_runner import read_rules, register_automations
 from relaybay.api.commits import Commits
 from relaybay.api.gate import Gate
 from relaybay.api.hooks import HooksSeen, register_hooks
@@ -257,6 +257,7 @@ def _run(
     relay = open_relay(paths.database, time, Transcripts(settings.claude_code_folders), settings.messaging)
     try:
         relay.store.write(lambda tx: controls.look_at_all(tx, relay))
+        read_rules(relay, paths)
         _import_spool(relay, paths.spool)
         (paths.run / "down").unlink(missing_ok=True)
         parts = build(settings, paths, relay, doctor)

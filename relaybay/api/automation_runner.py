@@ -35,14 +35,21 @@ _STOP_SECONDS: Final = 1.0
 _AFTER_KILL_SECONDS: Final = 5.0
 
 
-def register_automations(app: Sanic, relay: Relay, paths: Paths) -> None:  # type: ignore[type-arg]
-    """Reads the rules, gives back what an earlier server had taken, and carries out what they do while the app runs."""
-    if not relay.messaging.channels:
+def read_rules(relay: Relay, paths: Paths) -> None:
+    """Reads the rules, once, and gives back what an earlier server had taken. To be called before anything is let in:
+    what was spooled meanwhile sets rules off like anything else.
+    """
+    if not relay.messaging.channels or relay.automations.file:
         return
     relay.automations = automation_rules.read_book(paths.automations)
     for problem in relay.automations.problems:
         _log.warning("no automation fires: %s", problem)
     relay.store.write(lambda tx: automation_ends.at_start(tx, relay))
+
+
+def register_automations(app: Sanic, relay: Relay, paths: Paths) -> None:  # type: ignore[type-arg]
+    """Carries out what the rules do while the app runs."""
+    read_rules(relay, paths)
     if not relay.automations.rules:
         return
     runner = Runner(relay, paths.config_folder)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from relaybay.service import hooks
+from relaybay.service import hooks, steps
 from relaybay.settings import Messaging
 from tests.unit.automation_rig import AutomationRig
 from tests.unit.linking_rig import SECOND
@@ -224,6 +224,37 @@ def test_what_waits_for_a_rule_that_stands_there_no_more_is_over(rig, text, reas
     rig.say("h1", two)
     rig.restart(text)
     assert rig.ends() == [("dropped", reason)] and rig.begin().begun == ()
+
+
+@pytest.mark.spec("AUTO-11", "DLV-45")
+def test_what_was_taken_once_is_taken_by_no_other_rule_either(rig) -> None:
+    rig.session("h1")
+    two = rig.named("h2", "desk")
+    rig.rules(TAKE)
+    mid = rig.say("h1", two)["message_id"]
+    rig.finish(rig.one(), "timeout", "60")
+    rig.policy(two, "hold")
+    rig.restart(TAKE.replace('"take"', '"a-new-one"'))
+    rig.policy(two, "accept")
+    assert (rig.at(mid, two).state, rig.at(mid, two).taken_by) == ("sent", "take")
+    assert rig.told(rig.one())["consumed"] is False, "it hears of the release, and no more"
+
+
+@pytest.mark.spec("DLV-33", "DLV-34", "DLV-54", "AUTO-11")
+@pytest.mark.parametrize("event", ["recipient_row_gone", "own_message"])
+def test_what_happens_to_a_taken_message_otherwise_ends_its_firing(rig, event) -> None:
+    rig.session("h1")
+    two = rig.named("h2", "desk")
+    rig.rules(TAKE)
+    mid = rig.say("h1", two)["message_id"]
+    begun = rig.one()
+    rig.store.write(lambda tx: steps.delivery(tx, rig.at(mid, two), event))
+    rig.finish(begun)
+    assert rig.ends() == [
+        ("dropped", "message_gone") if event == "recipient_row_gone" else ("given_back", "taken_from_it")
+    ]
+    states = rig.store.read(lambda tx: tx.rows("SELECT state FROM delivery"))
+    assert states == [("orphaned" if event == "recipient_row_gone" else "read",)]
 
 
 @pytest.mark.spec("AUTO-11", "DLV-37")
