@@ -29,9 +29,11 @@ def merge(tx: Tx, relay: Relay, b: SessionRow, a: SessionRow) -> None:
     moves.bindings_to(tx, b.id, a.id)
     moves.marks_to(tx, b.id, a.id)
     moves.events_to(tx, b.ref, a.ref, b.first_seen_us)
-    _carry_controls(tx, b, a)
+    changed = _carry_controls(tx, b, a)
     tx.touch(a.id)
-    if relay.messaging.channels:
+    if relay.messaging.channels and changed:
+        controls.grow(tx, relay, sessions.need(tx, a.id), changed)
+    elif relay.messaging.channels:
         controls.judge_waiting(tx, relay, sessions.need(tx, a.id))
 
 
@@ -48,9 +50,9 @@ def _carry(tx: Tx, mail: Mail, a: SessionRow) -> None:
     steps.delivery(tx, winner, "carried_over", {"heir_has_one": True, "further": True}, recipient_id=a.id)
 
 
-def _carry_controls(tx: Tx, b: SessionRow, a: SessionRow) -> None:
+def _carry_controls(tx: Tx, b: SessionRow, a: SessionRow) -> int:
     """LINK-6: what the owner had set for B is A's now. What A has of its own stays, and goes first: of patterns at most
-    16 are kept, and an event names those that stay out.
+    16 are kept, and an event names those that stay out. How many of A's controls are others by it.
     """
     own = channels.patterns(tx, a.id)
     wanted = tuple(dict.fromkeys((*own, *channels.patterns(tx, b.id))))
@@ -66,6 +68,7 @@ def _carry_controls(tx: Tx, b: SessionRow, a: SessionRow) -> None:
     }
     if any(getattr(a, column) != value for column, value in kept.items()):
         sessions.change(tx, a.id, **kept)
+    return sum(getattr(a, column) != kept[column] for column in ("inbound", "suppressed"))
 
 
 def row_gone(tx: Tx, b: SessionRow) -> None:
