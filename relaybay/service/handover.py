@@ -130,7 +130,8 @@ def _message_offer(tx: Tx, relay: Relay, mail: Mail, at: At) -> _Offer:
     )
     sender = frames.Sender(mail.sender_title, bool(mail.sender_verified), mail.by_script)
     size = frames.item_units(frame, door=_DOORS[at], sender=sender)
-    return _Offer(Item(mail.mid, "message", size, mail.id), frame, sender, mail=mail, pointer=pointer)
+    item = Item(mail.mid, "message", size, mail.id, passive=bool(mail.passive))
+    return _Offer(item, frame, sender, mail=mail, pointer=pointer)
 
 
 def _is_pointer(mail: Mail) -> bool:
@@ -151,8 +152,9 @@ def offers(tx: Tx, relay: Relay, row: SessionRow, at: At) -> list[_Offer]:
     mails = [mail for mail in _mails(tx, relay, row, at) if _mail_goes(at, mail, row)]
     shown = limit("messages_per_answer_max")
     found += [_message_offer(tx, relay, mail, at) for mail in mails[:shown]]
-    found += [_Offer(Item(mail.mid, "message", 0, mail.id), "", None, mail=mail) for mail in mails[shown:]]
-    return found
+    # They come after those that are shown in the packing's order too: both go by passive, then by age.
+    later = [(Item(mail.mid, "message", 0, mail.id, passive=bool(mail.passive)), mail) for mail in mails[shown:]]
+    return found + [_Offer(item, "", None, mail=mail) for item, mail in later]
 
 
 def _mails(tx: Tx, relay: Relay, row: SessionRow, at: At) -> list[Mail]:
@@ -182,6 +184,7 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
     chosen = [by_id[i] for i in packed.chosen]
     if not chosen:
         return None
+    assert all(offer.frame for offer in chosen), "nothing is marked that the answer does not show"
     assert row.hook_id is not None, "a live link has its hook id"
     handover_id = ids.handover_id(tx.now)
     by = {"delivered_by": at, "delivered_hook_id": row.hook_id, "handover_id": handover_id}
