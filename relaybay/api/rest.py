@@ -240,7 +240,8 @@ class _Mail:
         return respond(await run(self._relay, views_search.search_texts, read=True, **query.model_dump()))
 
     async def _inbox(self, _: Request) -> HTTPResponse:
-        return respond(await run(self._relay, lambda tx, _: inbox.inbox(tx), read=True))
+        channels = self._relay.messaging.channels
+        return respond(await run(self._relay, lambda tx, _: inbox.inbox(tx, channels=channels), read=True))
 
     async def _seen(self, _: Request, body: io.InboxEntrySeen) -> HTTPResponse:
         return respond(await run(self._relay, lambda tx, _: inbox.seen(tx, kind=body.kind, ref=body.ref)))

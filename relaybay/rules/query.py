@@ -208,6 +208,7 @@ def near(given: str, known: Iterable[str]) -> tuple[str, ...]:
 def _offers(key: Key) -> tuple[str, ...]:
     """What a value could be, by its kind."""
     examples = {"age": ("10m", "2h", "3d"), "time": ("2030-12-24", "2030-12-24T18:00"), "type": ("message.*",)}
+    examples["topic"] = ("ci.failures", "ci.*", "ci.**")
     return key.choices or examples.get(key.kind, ())
 
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from relaybay.rules.topics import is_pattern
+
 Subject = Literal["messages", "tasks", "sessions", "events", "search"]
 #: `choice`: one of the words listed. `once`: the same, a single one in the whole query. `name`: a session, as one can
 #: write to it. `task`: a key. `project`: a slug. `type`: an event's type, or its beginning and `.*`. `age`: a number
 #: and s, m, h, d or w. `time`: a day, or a day and a time on it.
-Kind = Literal["choice", "once", "name", "task", "project", "type", "age", "time"]
+#: `topic`: a topic, or a pattern as a session subscribes to one.
+Kind = Literal["choice", "once", "name", "task", "project", "type", "topic", "age", "time"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,18 @@ class Key:
 
 _NAME, _TASK, _PROJECT, _TYPE = Key("name"), Key("task"), Key("project"), Key("type")
 _TIMES: Final = {"before": Key("time"), "after": Key("time"), "older": Key("age")}
+STATES: Final = (
+    *("sent", "held", "delivered", "read", "orphaned", "taken"),
+    *("refused", "rate_limited", "rejected", "dropped", "consumed"),
+)
 STATUSES: Final = ("inbox", "todo", "doing", "review", "done", "dropped")
 
 KEYS: Final[dict[Subject, dict[str, Key]]] = {
     "messages": {
-        "is": Key("choice", ("undelivered", "unread", "read", "in-context", "lost", "unanswered", "needs-me")),
-        "state": Key("choice", ("sent", "delivered", "read", "orphaned")),
+        "is": Key("choice", ("undelivered", "unread", "read", "in-context", "held", "lost", "unanswered", "needs-me")),
+        "state": Key("choice", STATES),
+        "audience": Key("choice", ("direct", "topic", "broadcast")),
+        "topic": Key("topic"),
         "from": _NAME,
         "to": _NAME,
         "session": _NAME,
@@ -82,7 +91,7 @@ KEYS: Final[dict[Subject, dict[str, Key]]] = {
 #: What can be looked for by words; the others have nothing that is searched (page 40: never messages).
 WORDY: Final[frozenset[Subject]] = frozenset({"tasks", "sessions", "search"})
 #: Kept for what is to come, and refused by name until then → what it filters.
-RESERVED: Final = {"topic": "channels"}
+RESERVED: Final = {"group": "groups"}
 
 _AGE: Final = re.compile(r"[1-9][0-9]{0,4}[smhdw]")
 _TIME: Final = re.compile(r"(19[7-9][0-9]|2[0-9]{3})-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z?)?")
@@ -101,6 +110,8 @@ def takes(key: Key, value: str) -> bool:
             return _TIME.fullmatch(value) is not None and _is_date(value)
         case "type":
             return _EVENT_TYPE.fullmatch(value) is not None
+        case "topic":
+            return is_pattern(value)
     return not value.isspace()
 
 

@@ -28,7 +28,7 @@ def figures(tx: Tx, relay: Relay) -> Outcome:
             "deliveries": dict(deliveries),
             "comments": dict(comments),
             "tasks": dict(tasks),
-            "inbox": inbox.count(tx),
+            "inbox": inbox.count(tx, channels=relay.messaging.channels),
             "events": events.last(tx),
         }
     )

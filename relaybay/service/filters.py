@@ -11,12 +11,13 @@ from datetime import datetime
 
 from relaybay.answers import word
 from relaybay.domain import Refusal
+from relaybay.rules import topics
 from relaybay.rules.query import QUERY_CHARS_MAX, TERMS_MAX, Fault, Query, Term, Value, near, parse
 from relaybay.rules.query_keys import KEYS, Subject, age_seconds
 from relaybay.rules.text import name_literal
 from relaybay.service import naming
+from relaybay.store import channels, search, tasks
 from relaybay.store import conditions as on
-from relaybay.store import search, tasks
 from relaybay.store.conditions import Condition
 from relaybay.store.transaction import Tx
 
@@ -88,6 +89,8 @@ def _condition(tx: Tx, subject: on.Subject, term: Term, value: Value) -> Conditi
         case "time":
             moment = on.before(subject, moment_us(value.text))
             return moment if term.key == "before" else on.opposite(moment)
+        case "topic":
+            return on.topics([one for one in channels.named(tx) if topics.matches(value.text, one)])
         case "type":
             return on.event_type(value.text)
         case "age":

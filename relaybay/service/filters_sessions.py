@@ -12,7 +12,7 @@ from relaybay.rules.query_keys import KEYS, age_seconds
 from relaybay.service import filters
 from relaybay.service.relay import Relay
 from relaybay.store import board as counted
-from relaybay.store import events, sessions, tasks
+from relaybay.store import channels, events, messages, sessions, tasks
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
@@ -51,6 +51,8 @@ class _Facts:
         self._mail = counted.mail_by_session(tx)
         self._comments = counted.comments_by_session(tx)
         self._replies = counted.replies_by_session(tx)
+        self._patterns = channels.all_patterns(tx) if relay.messaging.channels else {}
+        self._held = messages.for_review_counts(tx) if relay.messaging.channels else {}
         self._entries = {session_id for _, _, session_id, _ in events.inbox(tx)}
 
     def term(self, term: Term) -> Passes | Refusal:
@@ -92,7 +94,9 @@ class _Facts:
     def _text(self, row: SessionRow) -> str:
         aliases = [text for _, text, _, _ in sessions.aliases(self._tx, row.id)]
         handle = [f"@{row.name}"] if row.name else []
-        return "\n".join([row.title, *handle, row.ref, row.cwd, *aliases]).casefold()
+        chosen = [f"@{row.name_chosen}"] if row.name_chosen else []
+        patterns = self._patterns.get(row.id, ())
+        return "\n".join([row.title, *handle, *chosen, row.ref, row.cwd, *aliases, *patterns]).casefold()
 
     def _is(self, row: SessionRow, word: str) -> bool:
         mail, comments = self._mail.get(row.id, {}), self._comments.get(row.id, {})
@@ -106,7 +110,9 @@ class _Facts:
             case "unanswered":
                 return row.id in self._replies
             case "needs-me":
-                return bool(row.asks) or row.id in self._replies or row.id in self._entries
+                return bool(row.asks) or any(
+                    row.id in waiting for waiting in (self._replies, self._entries, self._held)
+                )
             case "comment":
                 return bool(comments)
             case "task":

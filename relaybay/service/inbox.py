@@ -1,5 +1,5 @@
 """What waits for the owner (page 40, Inbox): replies of agents, chains of replies that were stopped, sessions that ask
-for something, faults.
+for something, faults; with channels on also what is held for review (page 50).
 """
 
 from __future__ import annotations
@@ -9,35 +9,42 @@ from typing import Any
 from relaybay.answers import word
 from relaybay.domain import Outcome
 from relaybay.rules.text import literal, name_line, name_literal
+from relaybay.service import reasons
 from relaybay.service.arguments import invalid
 from relaybay.service.card import session_view
 from relaybay.service.clock import rfc3339
 from relaybay.specs import answers
 from relaybay.store import comments, events, messages, sessions, tasks
 from relaybay.store.comments import CommentRow
+from relaybay.store.messages import Mail
 from relaybay.store.sessions import SessionRow
 from relaybay.store.transaction import Tx
 
 _ASKS = "asks_"
 
 
-def inbox(tx: Tx) -> Outcome:
+def inbox(tx: Tx, *, channels: bool = False) -> Outcome:
     """All that waits, the oldest first: `{kind, ref, since, title, task?, session?, body?, text, action}`. A read.
 
-    Kinds: `reply`, `reply_too_deep`, `asks_permission` and `asks_input` (their ref is the session's), and faults.
+    Kinds: `reply`, `reply_too_deep`, `asks_permission` and `asks_input` (their ref is the session's), faults, and with
+    `channels` on `held`: a message that waits for a decision, without its text.
 
-    `action` is the entry's one primary action: `replies_read` on its task, or `seen` with its kind and ref.
+    `action` is the entry's one primary action: `replies_read` on its task, `review` of its message at its session, or
+    `seen` with its kind and ref.
     """
     entries = [(row.created_us, _reply(tx, row)) for row in comments.unanswered(tx)]
     entries += [(since, _own(tx, kind, ref, row, since)) for kind, ref, row, since in events.inbox(tx)]
     entries += [(row.asks_since_us, _asks(row)) for row in sessions.asking(tx)]
+    if channels:
+        entries += [(mail.state_us, _held(tx, mail)) for mail in messages.for_review(tx)]
     shown = [entry for _, entry in sorted(entries, key=lambda pair: pair[0])]
     return Outcome(data={"entries": shown, "count": len(shown), "text": word("inbox.listed", count=len(shown)).text})
 
 
-def count(tx: Tx) -> int:
+def count(tx: Tx, *, channels: bool = False) -> int:
     """How much waits, for the sidebar and the page's title."""
-    return comments.unanswered_count(tx) + len(events.inbox(tx)) + sessions.asking_count(tx)
+    held = sum(messages.for_review_counts(tx).values()) if channels else 0
+    return comments.unanswered_count(tx) + len(events.inbox(tx)) + sessions.asking_count(tx) + held
 
 
 def spool_fault(tx: Tx, what: str) -> None:
@@ -93,6 +100,22 @@ def _asks(row: SessionRow) -> dict[str, Any]:
         "text": word(f"inbox.{kind}", session=name_literal(row.title)).text,
         "action": "seen",
     }
+
+
+def _held(tx: Tx, mail: Mail) -> dict[str, Any]:
+    """A message that is held for review. Its text stands on its review alone (REV-1)."""
+    ends = {"sender": name_literal(mail.sender_title), "recipient": name_literal(mail.recipient_title)}
+    recipient = sessions.get(tx, mail.recipient_id)
+    entry: dict[str, Any] = {
+        "kind": "held",
+        "ref": mail.mid,
+        "since": rfc3339(mail.state_us),
+        "title": f"{ends['sender']} → {ends['recipient']}",
+        "text": word("inbox.held", **ends, reason=reasons.why(tx, mail)).text,
+        "action": "review",
+    }
+    entry |= {"session": session_view(recipient)} if recipient is not None else {}
+    return entry | ({"task": mail.task_key} if mail.task_key else {})
 
 
 def _stop_asking(tx: Tx, kind: str, ref: str) -> bool:

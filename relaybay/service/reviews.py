@@ -74,7 +74,7 @@ def show(tx: Tx, relay: Relay, *, message_id: str, session: str = "") -> Outcome
 
 def open_review(tx: Tx, relay: Relay, *, message_id: str, session: str = "") -> Outcome:
     """REV-1 and 8: the owner opens one held message: its literal body, and a token for this delivery and this epoch."""
-    found = _one(tx, message_id, session)
+    found = _decidable(tx, relay, message_id, session)
     if isinstance(found, Refusal):
         return Outcome(refusal=found)
     row = _row(tx, relay, found)
@@ -100,7 +100,7 @@ def reject(tx: Tx, relay: Relay, *, message_id: str, token: str, session: str = 
 
 
 def _decide(tx: Tx, relay: Relay, event: str, message_id: str, token: str, session: str) -> Outcome:
-    found = _one(tx, message_id, session)
+    found = _decidable(tx, relay, message_id, session)
     if isinstance(found, Refusal):
         return Outcome(refusal=found)
     row = _row(tx, relay, found)
@@ -157,6 +157,11 @@ def _refused(mail: Mail, answer: str, spec_id: str, now: Controls | None) -> Ref
     if answer == "review.blocked" and now is not None:
         return Refusal(answer, "DLV-29", {"by": word(f"review.by_{now.blocked_by}").text})
     return Refusal(answer, "DLV-28" if mail.review_state == "open" else spec_id)
+
+
+def _decidable(tx: Tx, relay: Relay, message_id: str, session: str) -> Mail | Refusal:
+    """The delivery that is meant, for a decision. Without the switch what is held can be read and stays as it is."""
+    return _one(tx, message_id, session) if relay.messaging.channels else Refusal("channels.off", "SET-1")
 
 
 def _one(tx: Tx, message_id: str, session: str) -> Mail | Refusal:

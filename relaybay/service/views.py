@@ -20,7 +20,7 @@ from relaybay.service.clock import rfc3339
 from relaybay.service.projects import projects_list
 from relaybay.service.relay import Relay
 from relaybay.store import board as counted
-from relaybay.store import sessions, tasks
+from relaybay.store import messages, sessions, tasks
 from relaybay.store.conditions import Condition
 from relaybay.store.conditions import all_of as narrowed_by
 from relaybay.store.sessions import SessionRow
@@ -38,13 +38,14 @@ COLUMNS = STATUSES[:-1]
 DROPPED = STATUSES[-1]
 
 
-def around(tx: Tx) -> dict[str, Any]:
-    """What stands around every page: how much waits for the owner, how many messages are not delivered and not
-    read, and the time at which the page was read.
+def around(tx: Tx, *, channels: bool = False) -> dict[str, Any]:
+    """What stands around every page: how much waits for the owner, of it what is held for review with `channels` on,
+    how many messages are not delivered and not read, and the time at which the page was read.
     """
     mail = counted.mail_open(tx)
     return {
-        "needs_you": inbox.count(tx),
+        "needs_you": inbox.count(tx, channels=channels),
+        "for_review": sum(messages.for_review_counts(tx).values()) if channels else 0,
         "undelivered": mail.get("sent", 0),
         "unread": mail.get("delivered", 0),
         "at": rfc3339(tx.now),

@@ -19,6 +19,7 @@ from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.service.views import session_short
 from relaybay.service.views_messages import message
+from relaybay.service.views_reviews import held_at
 from relaybay.store import comments, messages, sessions, tasks
 from relaybay.store.comments import CommentRow
 from relaybay.store.transaction import Tx
@@ -28,7 +29,9 @@ LISTED_MAX: Final = 40
 #: Of these at most so many stand before the one in focus.
 LISTED_BEFORE: Final = 10
 _DIGEST_CHARS: Final = 12
-_KINDS: Final = {"reply": "replies", "reply_too_deep": "chains", "asks_permission": "asking", "asks_input": "asking"}
+_KINDS: Final = {
+    "reply": "replies", "reply_too_deep": "chains", "asks_permission": "asking", "asks_input": "asking", "held": "held",
+}  # fmt: skip
 
 
 def inbox_page(tx: Tx, relay: Relay, *, at: str = "", undo: str = "") -> Outcome:
@@ -36,7 +39,9 @@ def inbox_page(tx: Tx, relay: Relay, *, at: str = "", undo: str = "") -> Outcome
 
     `undo` is a comment that the owner has just written here: shown for as long as it can be taken back (CMT-12).
     """
-    found = [entry | {"id": entry_id(entry)} for entry in inbox.inbox(tx).data["entries"]]
+    found = [
+        entry | {"id": entry_id(entry)} for entry in inbox.inbox(tx, channels=relay.messaging.channels).data["entries"]
+    ]
     ids = [entry["id"] for entry in found]
     gone = bool(at) and at not in ids
     place = ids.index(at) if at in ids else 0
@@ -56,7 +61,7 @@ def inbox_page(tx: Tx, relay: Relay, *, at: str = "", undo: str = "") -> Outcome
             "later": {"count": max(len(found) - end, 0), "id": ids[end] if end < len(ids) else ""},
             "count": len(found),
             "undo": _undo(tx, undo),
-            "checked": _checked(tx, found),
+            "checked": _checked(tx, found, channels=relay.messaging.channels),
         }
     )
 
@@ -65,6 +70,9 @@ def entry_id(entry: dict[str, Any]) -> str:
     """How an address names an entry."""
     if entry["kind"] in ("reply", "reply_too_deep"):
         return str(entry["ref"])
+    if entry["kind"] == "held":
+        # One message may be held at several sessions.
+        return f"{entry['ref']}-{entry['session']['ref']}"
     if entry["kind"].startswith("asks_"):
         return f"asks-{entry['ref']}"
     digest = hashlib.sha256(f"{entry['kind']}\0{entry['ref']}".encode()).hexdigest()
@@ -110,6 +118,8 @@ def _focus(tx: Tx, relay: Relay, entry: dict[str, Any], found: list[dict[str, An
     if entry["kind"] == "reply_too_deep":
         mail = messages.get(tx, entry["ref"])
         return entry | ({"message": message(tx, relay, mail)} if mail is not None else {})
+    if entry["kind"] == "held":
+        return entry | held_at(tx, relay, entry["ref"], entry["session"]["ref"])
     row = sessions.by_ref(tx, entry["session"]["ref"]) if "session" in entry else None
     if row is None:
         return entry
@@ -158,9 +168,10 @@ def _undo(tx: Tx, cid: str) -> dict[str, Any] | None:
     return {"id": row.cid, "task": row.task_key, "can_withdraw_until": rfc3339(row.grace_until_us)}
 
 
-def _checked(tx: Tx, found: list[dict[str, Any]]) -> dict[str, int]:
+def _checked(tx: Tx, found: list[dict[str, Any]], *, channels: bool) -> dict[str, int]:
     """What was looked at, in numbers, for the page that has nothing to show."""
     counts = {"replies": 0, "chains": 0, "asking": 0, "faults": 0, "sessions": len(sessions.every(tx))}
+    counts |= {"held": 0} if channels else {}
     for entry in found:
         counts[_KINDS.get(entry["kind"], "faults")] += 1
     return counts

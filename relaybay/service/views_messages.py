@@ -44,6 +44,8 @@ def message(tx: Tx, relay: Relay, mail: Mail, row: SessionRow | None = None) -> 
     shown = receipts.item(tx, relay, mail, "out" if outgoing else "in")
     if mail.sender_id is not None:
         shown["from"]["ref"] = f"S-{mail.sender_id}"
+    # A publication stands in a list once for each recipient, so its id alone names no place on a page.
+    shown["place"] = f"{mail.mid}-{mail.id}" if mail.published else mail.mid
     if mail.delivered_us and mail.delivered_by:
         shown["delivered_by"] = mail.delivered_by
     if mail.state == "delivered" and not mail.in_context_us:
@@ -133,11 +135,14 @@ def thread(tx: Tx, relay: Relay, *, message_id: str) -> Outcome:
     if not mails:
         return Outcome(refusal=_unknown(message_id))
     placed = threads.arranged(mails[:THREAD_MAX])
+    shown = [message(tx, relay, mail) | {"level": level} for mail, level in placed]
     asked = next((place for place, (mail, _) in enumerate(placed) if mail.mid == message_id), 0)
+    # Links lead to a message; of one with several recipients to the first of them.
+    shown[asked]["place"] = shown[asked]["message_id"]
     return Outcome(
         data={
             "message": message_id,
-            "messages": [message(tx, relay, mail) | {"level": level} for mail, level in placed],
+            "messages": shown,
             "runs": threads.runs([level for _, level in placed], asked),
             "left_out": len(mails) > THREAD_MAX,
         }

@@ -10,7 +10,7 @@ from typing import Any
 from relaybay.domain import Outcome, Refusal
 from relaybay.rules.query import printed
 from relaybay.rules.text import literal, name_line, name_literal
-from relaybay.service import filters_sessions, naming, saved_views
+from relaybay.service import filters_sessions, naming, saved_views, session_controls
 from relaybay.service.card import session_view
 from relaybay.service.clock import rfc3339
 from relaybay.service.reach import reach, said
@@ -90,8 +90,24 @@ def session_page(tx: Tx, relay: Relay, *, ref: str) -> Outcome:
                 {"key": t.task_key, "title": literal(t.title), "status": t.status} for t in tasks.bound_to(tx, row.id)
             ],
             "messages": [message(tx, relay, mail, row) for mail in recent],
+            "messaging": session_controls.view(tx, relay, row),
             **_conversations(tx, row),
             "timeline": happened(events.about(tx, "session", row.ref, TIMELINE_MAX), titles_of(sessions.every(tx))),
+        }
+    )
+
+
+def policy_page(tx: Tx, relay: Relay, *, ref: str, wanted: str) -> Outcome:
+    """What a laxer policy would change, for the page that asks once more (OWN-5)."""
+    row = sessions.by_ref(tx, ref)
+    if row is None:
+        values = {"session": name_literal(ref), "near": naming.near(tx, ref)}
+        return Outcome(refusal=Refusal("session.unknown", "RECV-1", values))
+    return Outcome(
+        data={
+            "session": session_view(row),
+            "messaging": session_controls.view(tx, relay, row),
+            "wanted": wanted,
         }
     )
 
@@ -140,11 +156,13 @@ class _Facts:
             if session_id is not None:
                 self._entries[session_id] = self._entries.get(session_id, 0) + 1
         self._asking = {asking.id for asking in sessions.asking(tx)}
+        self._held = messages.for_review_counts(tx) if relay.messaging.channels else {}
         self._projects = {project.id: project.slug for project in tasks.projects(tx)}
 
     def needs_you(self, row: SessionRow) -> int:
         """Entries of the Inbox that are about it."""
-        return self._replies.get(row.id, 0) + self._entries.get(row.id, 0) + (row.id in self._asking)
+        entries = self._replies.get(row.id, 0) + self._entries.get(row.id, 0) + self._held.get(row.id, 0)
+        return entries + (row.id in self._asking)
 
     def group(self, row: SessionRow) -> str:
         """The first group that fits."""
@@ -163,6 +181,7 @@ class _Facts:
             "messages": open_mail(self._mail.get(row.id)),
             "comments": open_mail(self._comments.get(row.id)),
             "needs_you": self.needs_you(row),
+            "for_review": self._held.get(row.id, 0),
             "tasks": [task.task_key for task in tasks.bound_to(self._tx, row.id)],
         }
         given = {

@@ -118,6 +118,11 @@ def newest_not_by(tx: Tx, topic: str, session_id: int) -> int:
     return int(found or 0)
 
 
+def named(tx: Tx) -> list[str]:
+    """The topics of the history by name."""
+    return [str(r[0]) for r in tx.rows("SELECT DISTINCT topic FROM message WHERE audience = 'topic' ORDER BY topic")]
+
+
 def broadcasts(tx: Tx) -> TopicCount | None:
     """The broadcasts of the history; None when there is none."""
     count, last, key = tx.rows("SELECT count(*), max(sent_us), max(id) FROM message WHERE audience = 'broadcast'")[0]

@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
@@ -27,6 +28,8 @@ def _waits(state: str) -> str:
 
 
 _IN_INBOX = "SELECT ref FROM inbox WHERE seen_us = 0"
+#: What the owner decides on: without what a suppressed row keeps until its user writes (page 50, SUP-3).
+FOR_REVIEW: Final = "(d.state = 'held' AND d.recipient_id IS NOT NULL AND d.reason_code <> 'waits_for_resume')"
 _UNANSWERED = f"EXISTS ({_COMMENT_ON} k.state = 'unanswered')"
 _REPLY = "EXISTS (SELECT 1 FROM message a WHERE a.parent_id = m.id)"
 _WORDS: Final[dict[Subject, dict[tuple[str, str], str]]] = {
@@ -35,9 +38,10 @@ _WORDS: Final[dict[Subject, dict[tuple[str, str], str]]] = {
         ("is", "unread"): "d.state = 'delivered'",
         ("is", "read"): "d.state = 'read'",
         ("is", "in-context"): "d.in_context_us > 0",
+        ("is", "held"): "d.state = 'held'",
         ("is", "lost"): "d.state = 'orphaned'",
         ("is", "unanswered"): f"NOT {_REPLY}",
-        ("is", "needs-me"): f"m.mid IN ({_IN_INBOX})",
+        ("is", "needs-me"): f"(m.mid IN ({_IN_INBOX}) OR {FOR_REVIEW})",
         ("has", "reply"): _REPLY,
         ("has", "task"): "m.task_id IS NOT NULL",
     },
@@ -61,7 +65,7 @@ _WORDS: Final[dict[Subject, dict[tuple[str, str], str]]] = {
 }
 #: Keys whose value is what the column holds.
 _EQUAL: Final[dict[Subject, dict[str, str]]] = {
-    "messages": {"state": "d.state"},
+    "messages": {"state": "d.state", "audience": "m.audience"},
     "tasks": {"status": "t.status"},
     "events": {},
     "search": {
@@ -117,6 +121,11 @@ def event_type(name: str) -> Condition:
     """An event's type, or with `.*` at the end whatever begins so."""
     start = name.removesuffix("*")
     return ("e.type = ?", [name]) if start == name else ("substr(e.type, 1, ?) = ?", [len(start), start])
+
+
+def topics(names: Sequence[str]) -> Condition:
+    """That a message was published under one of these topics, however many they are."""
+    return "m.topic IN (SELECT value FROM json_each(?))", [json.dumps(list(names))]
 
 
 def project(subject: Subject, project_id: int) -> Condition:

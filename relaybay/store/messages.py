@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from relaybay.store import seals
+from relaybay.store.conditions import FOR_REVIEW
 from relaybay.store.transaction import Tx
 
 
@@ -240,6 +241,17 @@ def held_count(tx: Tx, recipient_id: int | None = None) -> int:
     """How many `held` would give."""
     whose = "recipient_id IS NOT NULL" if recipient_id is None else f"recipient_id = {int(recipient_id)}"
     return int(tx.value(f"SELECT count(*) FROM delivery WHERE state = 'held' AND {whose}"))  # noqa: S608 - own words.
+
+
+def for_review(tx: Tx) -> list[Mail]:
+    """What waits for a decision of the owner's, oldest first."""
+    return _mails(tx, f"WHERE {FOR_REVIEW} ORDER BY d.id")
+
+
+def for_review_counts(tx: Tx) -> dict[int, int]:
+    """How many of them each row has that has some."""
+    found = tx.rows(f"SELECT d.recipient_id, count(*) FROM delivery d WHERE {FOR_REVIEW} GROUP BY 1")  # noqa: S608
+    return {int(key): int(number) for key, number in found}
 
 
 def ended_with_published(tx: Tx, before_us: int) -> list[int]:

@@ -19,6 +19,8 @@ from relaybay.service.views_owner import for_owner
 from relaybay.ui.desk import Desk, Notice, go, typed
 from relaybay.ui.files import register_files
 from relaybay.ui.forms import Form
+from relaybay.ui.messaging import register_messaging
+from relaybay.ui.pages_reviews import register_reviews
 from relaybay.ui.paths import url
 from relaybay.ui.ports import RouteTable
 from relaybay.ui.writing import register_writing
@@ -59,6 +61,8 @@ def register_actions(routes: RouteTable, pages: _Pages) -> None:
     ):
         routes.op("POST", path, f"form_{name}", handler, door="board")
     register_files(routes, pages, actions.done)
+    register_messaging(routes, pages, actions.done)
+    register_reviews(routes, pages.desk, actions.done)
     register_writing(routes, pages, actions.done)
 
 

@@ -68,7 +68,7 @@ class Desk:
         """Runs a view in one snapshot, with what stands around every page."""
 
         def work(tx: Any) -> tuple[Outcome, dict[str, Any]]:
-            return view(tx, self.relay, **named), views.around(tx)
+            return view(tx, self.relay, **named), views.around(tx, channels=self.relay.messaging.channels)
 
         return await asyncio.wrap_future(self.relay.store.submit_read(work))
 

@@ -15,7 +15,7 @@ from relaybay.rules.query_keys import KEYS, RESERVED, WORDY, Key, Subject
 _PAGES: Final[dict[str, tuple[Subject, tuple[str, ...]]]] = {
     "board": ("tasks", ("is", "has", "sort")),
     "sessions": ("sessions", ("state", "is", "sort")),
-    "messages": ("messages", ("is", "sort")),
+    "messages": ("messages", ("is", "audience", "sort")),
     "search": ("search", ("in", "author", "status", "sort")),
     "events": ("events", ("type", "sort")),
 }
@@ -23,16 +23,17 @@ _PAGES: Final[dict[str, tuple[Subject, tuple[str, ...]]]] = {
 _OFFERED: Final = {"type": ("message.*", "comment.*", "task.*", "session.*", "project.*", "inbox.*")}
 _WORDS: Final = {
     "undelivered": "not delivered", "unread": "not read", "in-context": "in context", "lost": "recipient is gone",
-    "unanswered": "not answered", "needs-me": "needs me", "unknown": "no hooks yet", "new": "newest first",
-    "old": "oldest first", "updated": "changed last", "seen": "seen last", "best": "best first", "task": "task",
-    "todo": "to do", "session": "agent", "message.*": "messages", "comment.*": "comments", "task.*": "tasks",
-    "session.*": "sessions", "project.*": "projects", "inbox.*": "Inbox",
+    "held": "held for review", "unanswered": "not answered", "needs-me": "needs me", "unknown": "no hooks yet",
+    "new": "newest first", "old": "oldest first", "updated": "changed last", "seen": "seen last", "best": "best first",
+    "task": "task", "todo": "to do", "session": "agent", "message.*": "messages", "comment.*": "comments",
+    "task.*": "tasks", "session.*": "sessions", "project.*": "projects", "inbox.*": "Inbox",
 }  # fmt: skip
 _KINDS: Final = {
     "name": "a session: title, @name or S-12",
     "task": "a task's key",
     "project": "a project's slug",
     "type": "an event's type, or message.*",
+    "topic": "a topic, or a pattern: ci.failures, ci.*, ci.**",
     "age": "10m, 2h, 3d",
     "time": "2030-12-24 or 2030-12-24T18:00",
 }

@@ -21,7 +21,8 @@ from relaybay.ui.ports import Part
 _FIELDS_MAX: Final = 50
 _NUMBER_DIGITS_MAX: Final = 6
 _BACK: Final = re.compile(
-    r"/((inbox|sessions|messages|projects|tasks|map|search|events|settings|health|keys|palette)(/[A-Za-z0-9-]+)?)?"
+    r"/((inbox|sessions|messages|projects|tasks|map|search|events|settings|health|keys|palette)(/[A-Za-z0-9-]+)?"
+    r"|channels(/[a-z0-9._%E-]+)?|broadcasts|sessions/S-[0-9]+/with/S-[0-9]+)?"
     r"(\?[A-Za-z0-9_=&%+.~-]*)?"
 )
 #: What the gate has read already; it may come as a header instead.
@@ -68,6 +69,13 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     "rename": {"title": LINE},
     "end": {},
     "unlink": {},
+    "session_name": {"name": LINE},
+    "session_policy": {"policy": LINE, "seen": LINE, "confirmed": LINE_MAYBE},
+    "session_topics": {"add": LINE_MAYBE, "remove": LINE_MAYBE, "back": LINE_MAYBE},
+    "session_broadcasts": {"on": LINE, "back": LINE_MAYBE},
+    "review_open": {"session": LINE},
+    "review_approve": {"review": LINE, "session": LINE},
+    "review_reject": {"review": LINE, "session": LINE},
     "log_out": {},
     "view_save": {"page": LINE, "name": LINE, "q": LINE},
     "view_forget": {},
@@ -79,6 +87,7 @@ class Form:
     """The fields of the form `name`, the first value of each."""
 
     def __init__(self, request: Request, name: str) -> None:
+        self.name = name
         self._known = FIELDS[name]
         self.fault: Answer | None = None
         given: dict[str, list[str]] = {}

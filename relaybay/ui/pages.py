@@ -12,12 +12,13 @@ from relaybay.answers import Answer, word
 from relaybay.service import views, views_inbox, views_messages, views_project_list, views_sessions, views_tasks
 from relaybay.service.house import House
 from relaybay.service.relay import Relay
-from relaybay.ui import filtered, pages_look, pages_palette, pages_search
+from relaybay.ui import filtered, pages_channels, pages_look, pages_palette, pages_search
 from relaybay.ui.actions import register_actions
 from relaybay.ui.assets import Assets
 from relaybay.ui.desk import HTML, Desk, Notice, Page, problem, typed, wants_json
 from relaybay.ui.pages_overview import register_overview
 from relaybay.ui.pages_projects import MARKDOWN_END, task_markdown
+from relaybay.ui.pages_reviews import for_review
 from relaybay.ui.paths import url
 from relaybay.ui.ports import Gatekeeper, Handler, RouteTable
 from relaybay.ui.problem_pages import register_problem_pages
@@ -28,7 +29,9 @@ _BOARD: Final = Page("board.html", "board", ("summary", "columns"))
 _INBOX: Final = Page("inbox.html", "inbox", ("inbox_undo", "inbox_entry", "entries"))
 _SESSIONS: Final = Page("sessions.html", "sessions", ("session_groups",))
 _SESSION: Final = Page(
-    "session.html", "sessions", ("session_facts", "session_talks", "session_mail", "timeline", "session_peek")
+    "session.html",
+    "sessions",
+    ("session_facts", "session_messaging", "session_talks", "session_mail", "timeline", "session_peek"),
 )
 _MESSAGES: Final = Page("messages.html", "messages", ("message_list",))
 _THREAD: Final = Page("thread.html", "messages", ("thread",))
@@ -50,6 +53,7 @@ def register_board(routes: RouteTable, relay: Relay, gate: Gatekeeper, house: Ho
     pages.register(routes)
     register_actions(routes, pages)
     register_overview(routes, pages.desk, house or House.bare())
+    pages_channels.register(routes, pages.desk)
     pages_look.register(routes, pages.desk)
     pages_palette.register(routes, pages.desk)
     pages_search.register(routes, pages.desk)
@@ -137,8 +141,10 @@ class Pages:
 
     async def messages(self, request: Request) -> HTTPResponse:
         """`/messages`, filtered; what old addresses say by session, box, state and task becomes part of the filter.
-        With `message` the thread of that message.
+        With `message` the thread of that message; the tab `review` lists what is held for the owner.
         """
+        if request.args.get("tab", "") == "review":
+            return await for_review(self.desk, request)
         message = request.args.get("message", "")
         if message:
             address = url("messages", message=message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote, urlencode
 
+_TWIN: Final = ".json"
 _PATHS: Final = {
     "board": "/",
     "board_json": "/board.json",
@@ -15,8 +16,20 @@ _PATHS: Final = {
     "session_rename": "/sessions/{ref}/rename",
     "session_end": "/sessions/{ref}/end",
     "session_unlink": "/sessions/{ref}/unlink",
+    "session_name": "/sessions/{ref}/name",
+    "session_policy": "/sessions/{ref}/policy",
+    "session_topics": "/sessions/{ref}/topics",
+    "session_broadcasts": "/sessions/{ref}/broadcasts",
+    "conversation": "/sessions/{ref}/with/{other}",
     "messages": "/messages",
     "message_seen": "/messages/{id}/seen",
+    "for_review": "/messages?tab=review",
+    "review": "/messages/{id}/review",
+    "message_approve": "/messages/{id}/approve",
+    "message_reject": "/messages/{id}/reject",
+    "channels": "/channels",
+    "channel": "/channels/{topic}",
+    "broadcasts": "/broadcasts",
     "projects": "/projects",
     "project_add": "/projects",
     "task": "/tasks/{key}",
@@ -54,6 +67,12 @@ def has_page(name: str) -> bool:
     return name in _PATHS
 
 
+def _in_path(value: str) -> str:
+    # A topic may end as the address of a JSON twin does; its own dot is then no dot of the address.
+    stem = value.removesuffix(_TWIN)
+    return quote(value, safe="") if stem == value else f"{quote(stem, safe='')}%2E{_TWIN[1:]}"
+
+
 def url(name: str, /, _part: str = "", **values: str | None) -> str:
     """The address `name`. Values that its path names fill it, the others make the query; empty ones are left out.
 
@@ -63,7 +82,7 @@ def url(name: str, /, _part: str = "", **values: str | None) -> str:
     query = {}
     for key, value in values.items():
         if f"{{{key}}}" in path:
-            path = path.replace(f"{{{key}}}", quote(str(value), safe=""))
+            path = path.replace(f"{{{key}}}", _in_path(str(value)))
         elif value:
             query[key] = value
     text = f"{path}?{urlencode(query)}" if query else path

@@ -31,6 +31,8 @@ ANYWHERE: Final = "Anywhere"
 LIST: Final = "In a list"
 BOARD: Final = "On the board"
 TASK: Final = "On a task, a session, an entry"
+HELD: Final = "On what is held for review"
+CHANNEL: Final = "In a channel"
 
 #: In the order in which they are listed.
 SHORTCUTS: Final = (
@@ -38,6 +40,8 @@ SHORTCUTS: Final = (
     Shortcut("g i", "Inbox: what waits for you", GO, "inbox"),
     Shortcut("g s", "Sessions", GO, "sessions"),
     Shortcut("g l", "Messages", GO, "messages"),
+    Shortcut("g r", "For review: messages that are held", GO, "for_review"),
+    Shortcut("g t", "Channels", GO, "channels"),
     Shortcut("g m", "Map", GO, "map"),
     Shortcut("g e", "Events", GO, "events"),
     Shortcut("g p", "Projects", GO, "projects"),
@@ -60,6 +64,11 @@ SHORTCUTS: Final = (
     Shortcut("c", "Comment to the agent", TASK),
     Shortcut("r", "Reply", TASK),
     Shortcut("e", "Done: I have dealt with it", TASK),
+    Shortcut("v", "Review: look at a held message", HELD),
+    Shortcut("a", "Approve the message, once", HELD),
+    Shortcut("d", "Reject the message; asks once more", HELD),
+    Shortcut("o", "Older messages", CHANNEL),
+    Shortcut("s", "Subscribe the chosen session, or not any more", CHANNEL),
 )
 
 
@@ -67,6 +76,6 @@ def groups(found: tuple[Shortcut, ...] | list[Shortcut]) -> list[dict[str, objec
     """The shortcuts under their headings, as templates take them."""
     return [
         {"name": name, "shortcuts": [one for one in found if one.group == name]}
-        for name in (GO, ANYWHERE, LIST, BOARD, TASK)
+        for name in (GO, ANYWHERE, LIST, BOARD, TASK, HELD, CHANNEL)
         if any(one.group == name for one in found)
     ]

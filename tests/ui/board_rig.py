@@ -17,8 +17,20 @@ from relaybay.api.routes import Routes
 from relaybay.api.serving import ServerThread, make_app
 from relaybay.domain import Caller
 from relaybay.rules import names
-from relaybay.service import attachments, binding, comments, handover, messages, naming, tasks
+from relaybay.service import (
+    attachments,
+    binding,
+    comments,
+    handover,
+    messages,
+    naming,
+    publishing,
+    scripts,
+    session_controls,
+    tasks,
+)
 from relaybay.service.relay import open_relay
+from relaybay.settings import Messaging
 from relaybay.store import sessions
 from relaybay.store.sessions import SessionRow
 from relaybay.ui.pages import refused, register_board
@@ -26,6 +38,9 @@ from relaybay.ui.pages import refused, register_board
 START = 1_800_000_000_000_000
 SECOND = 1_000_000
 OWNER = Caller(owner=True)
+OFF = Messaging()
+#: Channels, with everything let through that no policy of a session keeps back.
+OPEN = Messaging(channels=True, inbound="accept")
 HOOK = "5e55104a-hook-of-"
 _VOID = {"meta", "link", "input", "br", "img", "hr", "use", "circle", "path"}
 
@@ -124,10 +139,10 @@ class Raw:
 class Board:
     """The rig. Time stands still unless a test moves it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, messaging: Messaging = OFF) -> None:
         self.now = START
         self._hooks = 0
-        self.relay = open_relay(folder / "relaybay.db", lambda: self.now)
+        self.relay = open_relay(folder / "relaybay.db", lambda: self.now, messaging=messaging)
         app = make_app()
         routes = Routes(app)
         keys = Keys(*(secrets.token_urlsafe(32) for _ in range(3)))
@@ -192,6 +207,13 @@ class Board:
         """Sends the one form of the page that goes to `action`, as a browser would, with these fields filled in."""
         buttons = document.all("button", formaction=action)
         form = document.by_id(buttons[0]["form"]) if buttons else document.one("form", action=action, method="post")
+        return self._sent(document, form, action, fields)
+
+    def submit_form(self, document: Document, form: Element) -> Answer:
+        """The same for a form that is not the only one of its address."""
+        return self._sent(document, form, form["action"], {})
+
+    def _sent(self, document: Document, form: Element, action: str, fields: dict[str, str]) -> Answer:
         hidden = {
             e["name"]: e.attributes.get("value", "")
             for e in document.all("input", type="hidden")
@@ -250,6 +272,35 @@ class Board:
         self.now += SECOND
         given = {"to": to, "body": body, **more}
         return self.write(lambda tx: messages.send(tx, self.relay, caller, **given))["message_id"]
+
+    # --- channels ---
+
+    def policy(self, row: SessionRow, wanted: str) -> None:
+        given: dict[str, Any] = {"session": row.ref, "wanted": wanted, "confirmed": True}
+        self.write(lambda tx: session_controls.set_policy(tx, self.relay, **given))
+
+    def subscribe(self, row: SessionRow, *patterns: str) -> None:
+        self.write(lambda tx: session_controls.subscribe(tx, self.relay, session=row.ref, add=patterns))
+
+    def broadcasts(self, row: SessionRow, *, on: bool = True) -> None:
+        self.write(lambda tx: session_controls.set_broadcasts(tx, self.relay, session=row.ref, on=on))
+
+    def publish(self, sender: SessionRow, topic: str | None, body: str = "It failed.") -> str:
+        """To a topic, or without one to all that take broadcasts."""
+        self.now += SECOND
+        given: dict[str, Any] = {"topic": topic, "broadcast": topic is None, "body": body}
+        caller = Caller(hook_session=sender.hook_id)
+        return self.write(lambda tx: publishing.publish(tx, self.relay, caller, **given))["message_id"]
+
+    def script(self, to: SessionRow | str, body: str = "Build failed.", label: str = "ci") -> str:
+        self.now += SECOND
+        ref = to if isinstance(to, str) else to.ref
+        return self.write(lambda tx: scripts.send(tx, self.relay, label=label, to=ref, body=body))["message_id"]
+
+    def script_publish(self, topic: str | None, body: str = "Build failed.", label: str = "ci") -> str:
+        self.now += SECOND
+        given: dict[str, Any] = {"label": label, "topic": topic, "broadcast": topic is None, "body": body}
+        return self.write(lambda tx: publishing.publish_as_script(tx, self.relay, **given))["message_id"]
 
     def hand_over(self, row: SessionRow, at: Any = "tool") -> None:
         def write(tx: Any) -> Any:

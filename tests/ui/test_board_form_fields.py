@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from relaybay.service import saved_views
+from relaybay.service import reviews, saved_views
 from relaybay.store import events
 from relaybay.ui import forms
 from tests.ui.board_rig import Answer, Board
@@ -33,6 +33,13 @@ OPERATIONS = {
     "form_session_rename": "rename",
     "form_session_end": "end",
     "form_session_unlink": "unlink",
+    "form_session_name": "session_name",
+    "form_session_policy": "session_policy",
+    "form_session_topics": "session_topics",
+    "form_session_broadcasts": "session_broadcasts",
+    "form_review_open": "review_open",
+    "form_review_approve": "review_approve",
+    "form_review_reject": "review_reject",
     "form_log_out": "log_out",
     "form_preferences": "preferences",
     "form_view_save": "view_save",
@@ -54,6 +61,11 @@ GOOD = {
     "page": "sessions",
     "name": "Idle ones",
     "q": "state:idle",
+    "policy": "hold",
+    "seen": "",
+    "add": "ci.*",
+    "on": "yes",
+    "review": "a token",
 }
 
 
@@ -65,7 +77,10 @@ class Furnished:
         web = board.session("shop-web", activity="working")
         key = board.task(bound=web)
         cid = board.owner_comment(key, "look", board=True)
-        mid = board.send(web, board.session("shop-api").ref, "hello")
+        api = board.session("shop-api")
+        board.policy(api, "hold")
+        mid = board.send(web, api.ref, "hello")
+        board.write(lambda tx: reviews.open_review(tx, board.relay, message_id=mid))
         board.relay.store.write(lambda tx: events.put_inbox(tx, "reply_too_deep", mid, web.id))
         board.relay.store.write(lambda tx: events.put_inbox(tx, "spool_fault", "a.jsonl", None))
         number = str(board.attach(key, "notes.txt", b"Hello")["id"])
@@ -98,14 +113,14 @@ class Furnished:
 
 
 @pytest.fixture
-def full(board: Board) -> Iterator[Furnished]:
-    return Furnished(board)
+def full(channels: Board) -> Iterator[Furnished]:
+    return Furnished(channels)
 
 
 def needed(form: str) -> list[str]:
     """The fields without which the form is refused; of its alternatives the first."""
     fields = [name for name, field in forms.FIELDS[form].items() if field.required]
-    return ["text"] if form == "steps" else fields
+    return {"steps": ["text"], "session_topics": ["add"]}.get(form, fields)
 
 
 def refused_for(answer: Answer, name: str, code: str = "argument_invalid") -> None:
@@ -119,7 +134,7 @@ def refused_for(answer: Answer, name: str, code: str = "argument_invalid") -> No
 def test_every_form_of_the_board_has_its_fields_listed(full: Furnished) -> None:
     assert set(full.paths) == set(forms.FIELDS)
     waiting = [e["href"] for e in full.board.page("/inbox").all("a", class_="queue-row")]
-    assert len(waiting) == 2
+    assert len(waiting) == 3
     pages = [
         "/",
         *waiting,
@@ -127,6 +142,7 @@ def test_every_form_of_the_board_has_its_fields_listed(full: Furnished) -> None:
         "/projects",
         f"/tasks/{full.values['<key:str>']}",
         f"/sessions/{full.values['<ref:str>']}",
+        f"/messages/{full.values['<message_id:str>']}/review",
     ]
     seen = set()
     for path in pages:
@@ -140,7 +156,7 @@ def test_every_form_of_the_board_has_its_fields_listed(full: Furnished) -> None:
             named = [e for e in page.elements if "name" in e.attributes and full.board._inside(e, form)]
             given_by_page = {e["name"] for e in named} - {"csrf"}
             assert given_by_page <= set(forms.FIELDS[name]), (path, name)
-            if name != "steps":
+            if name not in ("steps", "session_topics"):
                 assert set(needed(name)) <= given_by_page, (path, name)
     assert seen >= set(forms.FIELDS) - {"replies_read"}
 

@@ -100,12 +100,12 @@ def test_a_value_that_waits_for_the_next_start_is_told(board: Housed) -> None:
     assert found["pending"] == 2 and found["channels"] is False
     assert rows(board)["wake.minutes"]["pending"]["value"] == 5 and rows(board)["wake.minutes"]["value"] == 25
     text = board.page("/settings").by_id("setting_list").text
-    assert "2 values wait for the next start" in text and "relaybay up" in text and "No channels yet" in text
+    assert "2 values wait for the next start" in text and "relaybay up" in text and "Channels are off" in text
     board.server.stop()
     board.restart()
     assert board.get("/settings.json").json["pending"] == 0
     said = board.page("/settings").by_id("setting_list").text
-    assert "No channels yet" in said and "Channels are on" not in said, "a switch must not claim what is not there"
+    assert "Channels are on" in said and "Channels are off" not in said
 
 
 def test_a_configuration_that_cannot_be_read_any_more_is_told_and_harms_nothing(board: Housed) -> None:

@@ -13,8 +13,9 @@ _STATUS = "inbox todo doing review done dropped"
 #: Subject → each key with all that may stand after it; the last word is one that may not.
 WORDS = {
     "messages": {
-        "is": "undelivered unread read in-context lost unanswered needs-me bound",
-        "state": "sent delivered read orphaned working",
+        "is": "undelivered unread read in-context held lost unanswered needs-me bound",
+        "state": "sent held delivered read orphaned taken refused rate_limited rejected dropped consumed working",
+        "audience": "direct topic broadcast all",
         "has": "reply task comment",
         "sort": "new old updated",
     },
@@ -40,7 +41,7 @@ WORDS = {
 }
 #: Subject → terms with a value that the store looks up, or a time.
 FREE = {
-    "messages": "from:S-1 to:@calm-otter session:x task:shop-1 project:shop",
+    "messages": "from:S-1 to:@calm-otter session:x task:shop-1 project:shop topic:ci.failures topic:ci.**",
     "tasks": "session:x project:shop",
     "sessions": "session:x task:shop-1 project:shop",
     "events": "type:message.* type:task.updated type:message session:x task:shop-1",
@@ -77,6 +78,7 @@ def test_each_word_of_a_subject_is_read_and_the_next_one_is_not(subject: str) ->
     [
         ("tasks", "older:0m"), ("tasks", "older:100000s"), ("tasks", "older:5y"), ("tasks", "before:2030-02-30"),
         ("tasks", "after:1969-12-31"), ("tasks", "after:2030-12-24T25:00"), ("events", "type:a-b"), ("events", "type:*"),
+        ("messages", "topic:CI.x"), ("messages", "topic:ci."), ("messages", "topic:**.ci"),
     ],
 )  # fmt: skip
 def test_what_has_not_the_form_of_its_key_is_refused(subject: str, text: str) -> None:
@@ -92,8 +94,8 @@ def test_words_are_for_what_is_searched_and_may_end_in_a_star_or_be_turned_round
     assert (term.texts, term.negated, term.values[0].prefix) == (('a "b" \\ c',), False, False)
     found = query.parse("  box", "messages")
     assert isinstance(found, query.Fault) and (found.problem, found.at) == ("no_words", 2)
-    found = query.parse("topic:x", "messages")
-    assert isinstance(found, query.Fault) and (found.problem, found.offers) == ("key_reserved", ("channels",))
+    found = query.parse("group:x", "messages")
+    assert isinstance(found, query.Fault) and (found.problem, found.offers) == ("key_reserved", ("groups",))
     assert query.parse("a\x00", "tasks") == query.Fault("not_text", 1)
     assert query.Fault("not_text", 1).given == "" and query.Query().terms == ()
 

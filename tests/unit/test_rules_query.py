@@ -99,7 +99,7 @@ def test_terms_and_values_know_where_they_stand() -> None:
         ("cart stauts:doing", "tasks", Fault("key_unknown", 5, "stauts", ("status",))),
         ("-Stauts:doing", "tasks", Fault("key_unknown", 1, "Stauts", ("status",))),
         ("http://x", "tasks", Fault("key_unknown", 0, "http", tuple(KEYS["tasks"]))),
-        ("is:bound Topic:x", "tasks", Fault("key_reserved", 9, "Topic", ("channels",))),
+        ("is:bound Group:x", "tasks", Fault("key_reserved", 9, "Group", ("groups",))),
         ("from:x", "tasks", Fault("key_elsewhere", 0, "from", ("messages",))),
         ("author:owner", "messages", Fault("key_elsewhere", 0, "author", ("search",))),
         ("a status:don", "tasks", Fault("value_unknown", 9, "don", ("done", "doing"))),
@@ -184,6 +184,7 @@ def test_sort_stands_once_and_can_be_asked_for() -> None:
              "2026-11-30T", "2026-11-30Z", "2026-W12", "20261130", "2027-02-29", "x2026-11-30", "2026-11-30x"],
         ),
         ("type", ["message.*", "message.sent", "x", "a_b.c"], ["", ".", "message.", ".*", "*", "message.*.x", "Message.sent", "m*"]),
+        ("topic", ["ci", "ci.*", "**"], ["", "CI", "ci.", "**.ci"]),
         ("name", ["x", " x", "-"], [" ", "\n\t"]),
         ("task", ["shop-1"], [" "]),
         ("project", ["shop"], [" "]),
@@ -208,7 +209,7 @@ def test_the_vocabulary_is_consistent() -> None:
     assert {name for name, key in KEYS["messages"].items() if key.kind == "name"} == {"from", "to", "session"}
     assert "messages" not in WORDY and "events" not in WORDY and {"tasks", "sessions", "search"} == WORDY
     assert elsewhere("author") == ("search",) and elsewhere("task") == ("messages", "sessions", "events", "search")
-    assert elsewhere("topic") == elsewhere("nothing") == ()
+    assert elsewhere("group") == elsewhere("nothing") == () and elsewhere("topic") == ("messages",)
 
 
 def test_near_words_are_offered() -> None:
@@ -248,6 +249,7 @@ VALUES = {
     "name": (ANY_TEXT | ODD_TEXT).filter(lambda text: not text.isspace()),
     "task": st.from_regex(r"[a-z]{1,5}-[0-9]{1,3}", fullmatch=True),
     "project": st.from_regex(r"[a-z0-9][a-z0-9-]{0,9}", fullmatch=True),
+    "topic": st.sampled_from(["ci", "ci.failures", "ci.*", "**"]),
     "type": st.sampled_from(["message.*", "message.sent", "task.updated"]),
     "age": st.from_regex(r"[1-9][0-9]{0,4}[smhdw]", fullmatch=True),
     "time": st.dates(min_value=date(1970, 1, 1), max_value=date(2999, 12, 31)).map(str)

@@ -335,7 +335,8 @@ def test_sessions_are_filtered_by_when_they_were_seen(world) -> None:
         ("is:unred", "messages", "40", 'At character 4 of the filter: "unred" is no value'),
         ("is:unred", "messages", "40", "Here can stand: unread, read, unanswered."),
         ("a stauts:x", "tasks", "40", 'At character 3 of the filter: there is no key "stauts". Nothing was looked for. Here can stand: status:.'),
-        ("topic:build", "messages", "40", 'the key "topic" is kept for channels'),
+        ("group:build", "messages", "40", 'the key "group" is kept for groups'),
+        ("topic:CI.x", "messages", "40", '"CI.x"'),
         ("author:owner", "messages", "40", 'messages have no key "author"; it belongs to search'),
         ("has:x", "search", "40", 'search have no key "has"; it belongs to messages, tasks, sessions.'),
         ("cart", "messages", "40", "messages are not searched by their text"),
@@ -398,7 +399,7 @@ def test_every_list_refuses_a_wrong_filter(world) -> None:
 def test_every_word_of_the_grammar_has_a_meaning(world) -> None:
     """No key or choice that parses may fail when it is asked for."""
     world.task()
-    values = {"name": "ann", "task": "shop-1", "project": "shop", "age": "1m", "time": "2026-11-30"}
+    values = {"name": "ann", "task": "shop-1", "project": "shop", "age": "1m", "time": "2026-11-30", "topic": "ci.*"}
     for subject in ("messages", "tasks", "search"):
         for name, key in KEYS[subject].items():
             for value in key.choices or [values[key.kind]]:

@@ -58,7 +58,7 @@ def test_the_boards_counts_and_who_is_live(rig) -> None:
     assert board["sessions"] == {"all": 5, "live": 3, "working": 1}
     assert board["undelivered"] == 0
     around = rig.store.read(views.around)
-    assert around == {"needs_you": 0, "undelivered": 0, "unread": 0, "at": rfc3339(rig.now)}
+    assert around == {"needs_you": 0, "for_review": 0, "undelivered": 0, "unread": 0, "at": rfc3339(rig.now)}
     rig.send(rig.by(rig.titled("ann")))
     assert page(rig, views.board)["undelivered"] == 1
     assert rig.store.read(views.around)["undelivered"] == 1

@@ -8,5 +8,7 @@ import "./sheets.js";
 import "./send.js";
 import "./cards.js";
 import "./undo.js";
+import "./copy.js";
+import "./follow.js";
 
 document.documentElement.dataset.script = "on";

@@ -62,7 +62,7 @@ export function press(element) {
   element.click();
   // What opens to be filled in is ready to be filled in.
   if (element.tagName === "SUMMARY" && element.parentElement.open) {
-    element.parentElement.querySelector(FIELD)?.focus();
+    (element.parentElement.querySelector(FIELD) || element.parentElement.querySelector("button"))?.focus();
   }
 }
 
