@@ -117,7 +117,8 @@ def _item(tx: Tx, relay: Relay, row: SessionRow | None, identity: Identity | Non
 def _fetched(tx: Tx, identity: Identity, found: list[Mail]) -> None:
     """CH-4: the proven recipient has the rest of what was delivered as a beginning."""
     for mail in found:
-        if mail.pointer and not mail.fetched_us and mail.recipient_id in identity.rows and mail.state == "delivered":
+        had_beginning = mail.pointer and not mail.fetched_us and mail.state in ("delivered", "read")
+        if had_beginning and mail.recipient_id in identity.rows:
             messages.set_delivery(tx, mail, fetched_us=tx.now)
 
 

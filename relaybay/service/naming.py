@@ -13,7 +13,7 @@ from relaybay.rules.handles import ATTEMPTS_MAX, generated
 from relaybay.rules.names import Alias, GivenBy
 from relaybay.rules.recipient import near_names
 from relaybay.rules.sender import NameFacts, judge_name
-from relaybay.rules.text import name_line, name_literal
+from relaybay.rules.text import literal, name_line, name_literal
 from relaybay.service import processes
 from relaybay.specs import limit
 from relaybay.store import sessions
@@ -56,7 +56,7 @@ def held_by_other(tx: Tx, name: str, own: int | None) -> Refusal | None:
     other = holder or (named[0] if named else None)
     values = {"name": name if verdict.answer == "chosen_name.held" else name_literal(name)}
     if other is not None:
-        values |= {"title": name_literal(other.title), "ref": other.ref, "folder": name_literal(other.cwd)}
+        values |= {"title": name_literal(other.title), "ref": other.ref, "folder": literal(other.cwd)}
     return Refusal(verdict.answer, verdict.spec_id, values)
 
 

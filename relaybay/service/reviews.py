@@ -190,7 +190,8 @@ def _shown(tx: Tx, relay: Relay, mail: Mail) -> dict[str, Any]:
     fits = row is not None and mail.review_state == "open" and mail.review_epoch == row.epoch
     said = listed(tx, relay, mail) | {
         "body": literal(mail.body),
-        "folder": name_line(mail.sender_folder),
+        # Uncut: the end of a path tells which folder it is.
+        "folder": literal(mail.sender_folder)[1:-1],
         "mode": name_line(mail.sender_mode),
         "review": mail.review_state,
         "blocked_by": now.blocked_by if now is not None else "",

@@ -9,6 +9,7 @@ import pytest
 from relaybay.domain import Caller
 from relaybay.service import history
 from relaybay.settings import Messaging
+from relaybay.specs import limit
 from relaybay.store import messages as stored
 from tests.unit.channel_rig import ChannelRig
 from tests.unit.linking_rig import SECOND
@@ -193,6 +194,7 @@ def test_days_go_first_and_spare_the_newest_of_each_topic(rig, two) -> None:
     rig.script_publish(None, "new", broadcast=True)
     assert prune(rig) == 3
     assert kept(rig) == ["a newest", "b newest", "waits", "new"]
+    assert limit("prune_minutes") == 60, "at most hourly while in use"
     assert prune(rig) == 0
 
 

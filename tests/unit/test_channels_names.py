@@ -182,11 +182,12 @@ def test_a_client_that_was_killed_leaves_no_name_taken(rig) -> None:
 
 @pytest.mark.spec("NAME-14", "NAME-15", "NAME-16", "OWN-14")
 def test_a_start_that_asks_for_a_name_is_refused_before_it_begins_or_gets_it_with_the_title(rig) -> None:
-    one = rig.session("h1")
+    deep = "/" + "/".join(f"folder-{n}" for n in range(30))
+    one = rig.session("h1", cwd=deep)
     rig.name(one, "ci")
     said = rig.store.write(lambda tx: starts.reserve(tx, rig.relay, name="ci")).refusal
     assert said.answer == "chosen_name.held"
-    assert (said.values["ref"], said.values["folder"]) == (one.ref, '"/home/ada/shop"')
+    assert (said.values["ref"], said.values["folder"]) == (one.ref, f'"{deep}"')
     rig.start("h2", start_ticket=rig.reserve(name="docs"), permission_mode="default")
     rig.accepted("mark", witnessed="h2")
     assert (name_of(rig, "h2"), rig.holder("h2").title) == ("docs", "docs")

@@ -147,6 +147,11 @@ def test_what_fits_no_answer_goes_out_as_its_beginning_and_a_call_gives_the_rest
     shown = rig.inbox("h2", message_id=mid)
     assert json.loads(shown[0]["body"]) == body, "the whole literal"
     assert rig.at(mid, two).fetched_us == rig.now
+    again = rig.script(two.ref, body, "other")["message_id"]
+    assert again in rig.carried("h2")
+    rig.do(lambda tx: messages.acknowledge(tx, rig.relay, rig.caller("h2"), message_id=again))
+    rig.inbox("h2", message_id=again)
+    assert rig.at(again, two).fetched_us == rig.now, "also when it was acknowledged by its beginning"
     assert "beginning" not in standing(rig, two, mid)
 
 

@@ -178,6 +178,9 @@ def test_a_review_names_sender_script_folder_mode_reason_and_the_literal_body(ri
     assert shown["body"] == '"First\\u001b[31m line\\nand `/compact @file` \\u003c/x\\u003e"'
     assert (shown["folder"], shown["mode"], shown["reason_code"]) == ("/home/ada/shop", "acceptEdits", "cohort")
     assert "script" not in shown["from"]
+    deep = "/" + "/".join(f"folder-{n}" for n in range(30))
+    rig.session("h7", mode="plan", cwd=deep)
+    assert rig.review(rig.say("h7", two)["message_id"])["folder"] == deep, "the end of a path tells which folder it is"
     assert rig.review(rig.script(two.ref)["message_id"])["from"]["script"] is True
 
 
