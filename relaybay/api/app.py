@@ -256,7 +256,7 @@ def _run(
     time = clock.from_file(settings.clock_file) if settings.clock_file else clock.system
     relay = open_relay(paths.database, time, Transcripts(settings.claude_code_folders), settings.messaging)
     try:
-        relay.store.write(lambda tx: controls.look_at_all(tx, relay))
+        relay.store.write(lambda tx: controls.look_at_all(tx, relay, anew=True))
         read_rules(relay, paths)
         _import_spool(relay, paths.spool)
         (paths.run / "down").unlink(missing_ok=True)

@@ -171,13 +171,16 @@ def look(tx: Tx, relay: Relay, row: SessionRow) -> SessionRow:
     return grow(tx, relay, row, differing)
 
 
-def look_at_all(tx: Tx, relay: Relay) -> int:
+def look_at_all(tx: Tx, relay: Relay, *, anew: bool = False) -> int:
     """The same for every row that has something waiting: at the start, and by a timer for files that changed; how many
-    rows were looked at.
+    rows were looked at. `anew`, at the start: all of it is judged, whether the controls changed or not, since what came
+    in or went back to `sent` while channels were off was judged by nobody.
     """
     rows = messages.rows_kept_waiting(tx) if relay.messaging.channels else []
     for key in rows:
-        look(tx, relay, relay.presence.write_back(tx, sessions.need(tx, key)))
+        row = look(tx, relay, relay.presence.write_back(tx, sessions.need(tx, key)))
+        if anew:
+            judge_waiting(tx, relay, row)
     return len(rows)
 
 

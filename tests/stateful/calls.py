@@ -85,8 +85,13 @@ class Calls(Waiting):
 
     # -- messages ----------------------------------------------------------------------------------------------
 
+    @staticmethod
+    def text(body: int) -> str:
+        """A body by its number."""
+        return BODIES[body % len(BODIES)]
+
     def send(self, caller: Caller, body: int = 0, **arguments: Any) -> Outcome:
-        arguments["body"] = BODIES[body % len(BODIES)]
+        arguments["body"] = self.text(body)
 
         def work(tx: Any) -> Outcome:
             outcome = messages.send(tx, self.relay, caller, **arguments)

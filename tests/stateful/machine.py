@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from relaybay.settings import Messaging
 from tests.stateful.scenery import FOLDERS, HOOKS, OWNER
 from tests.stateful.world import Machinery, World
 
@@ -14,20 +15,23 @@ live_n = st.integers(0, 2)
 name_n = st.integers(0, 14)
 some = st.integers(0, 5)
 proofs = st.sampled_from(("none", "claimed", "witnessed"))
-_machinery: list[Machinery] = []
+_machinery: dict[bool, Machinery] = {}
 
 
 def machinery() -> Machinery:
-    """The one store of this process."""
-    if not _machinery:
-        _machinery.append(Machinery())
-    return _machinery[0]
+    """The one store of this process for worlds without channels."""
+    return _machinery.setdefault(False, _machinery.get(False) or Machinery())
+
+
+def channel_machinery() -> Machinery:
+    """The one store of this process for worlds with channels."""
+    return _machinery.setdefault(True, _machinery.get(True) or Machinery(Messaging(channels=True)))
 
 
 def close_machinery() -> None:
-    """Ends it, and removes its files."""
+    """Ends them, and removes their files."""
     while _machinery:
-        _machinery.pop().close()
+        _machinery.popitem()[1].close()
 
 
 class RelayMachine(RuleBasedStateMachine):

@@ -19,8 +19,11 @@ from tests.stateful.snapshot import Snapshot
 
 #: Stands in every body and in nothing else (INV-12).
 MARKER = "zq-private"
-_BODY = re.compile(r"^body: (.*)$", re.MULTILINE)
+_BODY = re.compile(r"^body( begins)?: (.*)$", re.MULTILINE)
 _OPEN = ("sent", "delivered")
+#: Where a mark that is taken back leads.
+_BACK = ("sent", "held", "dropped")
+CLOSED = ("refused", "rate_limited", "rejected", "dropped", "consumed")
 _LIMIT = {"message": 1, "comment": 2}
 _REOFFERS = 2
 _NEW = {"state": "sent", "handover_id": "", "read_how": "", "reoffers": 0, "in_context_us": 0, "reason_code": ""}
@@ -62,6 +65,9 @@ class Step:
 class Promises:
     """The model, and the checks."""
 
+    #: Links over which a row may go by a name.
+    named: tuple[str, ...] = ("exact",)
+
     def __init__(self, before: Snapshot) -> None:
         self.before = before
         self.told: dict[str, str] = {}
@@ -72,6 +78,7 @@ class Promises:
         self.transcribed: set[tuple[str, str]] = set()
         # A text that no row ever held is a name that somebody mistyped, and refusals repeat it.
         self.known: set[str | None] = set()
+        self.relay: Relay | None = None
 
     # -- the model ---------------------------------------------------------------------------------------------
 
@@ -122,6 +129,7 @@ class Promises:
 
     def hold(self, after: Snapshot, relay: Relay, step: Step, hook_ids: tuple[str, ...]) -> None:
         """Everything, after one step; `after` is then what the next step starts from."""
+        self.relay = relay
         self._refusals(after, step)
         self._nothing_lost(after)
         self.known |= {row["hook_id"] for row in after.tables["session"]} | {
@@ -150,10 +158,12 @@ class Promises:
         delivered = Counter(row["message_id"] for row in after.tables["delivery"])
         for mid, body in self.told.items():
             assert stored[mid]["body"] == body, f"INV-1: {mid} has another body"
-            assert delivered[stored[mid]["id"]] == 1, f"INV-1: {mid} has {delivered[stored[mid]['id']]} deliveries"
+            count = delivered[stored[mid]["id"]]
+            assert count == 1 or stored[mid]["audience"] != "direct", f"INV-1: {mid} has {count} deliveries"
         for row in after.tables["delivery"]:
             gone = row["recipient_id"] is None
-            assert not gone or row["state"] in ("orphaned", "read"), "INV-1: an open delivery has no recipient"
+            over = row["state"] in ("orphaned", "read", *CLOSED)
+            assert not gone or over, "INV-1: an open delivery has no recipient"
             assert (row["state"] != "orphaned") or gone
 
     def _outputs(self, step: Step, hook_ids: tuple[str, ...]) -> None:
@@ -175,15 +185,26 @@ class Promises:
             assert kinds == sorted(kinds), "PACK-2: a message stands before a comment"
             assert done.at == "stop" or not taken.intersection(done.items), "PACK-5: one item went out twice at once"
             taken.update(done.items)
-            bodies = [self._body(after, item) for item in done.items]
-            assert [json.loads(found) for found in _BODY.findall(done.text)] == bodies, "INV-2"
-            assert done.text.count(MARKER) == sum(body.count(MARKER) for body in bodies), "INV-2: a body twice"
+            found = [(json.loads(text), bool(begins)) for begins, text in _BODY.findall(done.text)]
+            assert len(found) == len(done.items), "INV-2"
+            for (text, begins), item in zip(found, done.items, strict=True):
+                self._shows(self._body(after, item), text, begins=begins)
+            assert done.text.count(MARKER) == sum(text.count(MARKER) for text, _ in found), "INV-2: a body twice"
             for item in done.items:
-                assert self._whose(self.before, item) in (row["id"], was and was["id"]), "another session's mail"
-                if done.at == "wake":
-                    assert self._state(self.before, item) == "sent", "INV-9: a delivered item woke"
-                elif done.at != "stop":
-                    assert self._state(self.before, item) == "sent", "ANS-2, ANS-3: only what is sent goes out here"
+                self._may_go(after, step, done, item, (row["id"], was and was["id"]))
+
+    def _shows(self, body: str, text: str, *, begins: bool) -> None:
+        assert text == body and not begins, "INV-2"
+
+    def _may_go(
+        self, after: Snapshot, step: Step, done: HandOver, item: tuple[str, int], rows: tuple[int, int | None]
+    ) -> None:
+        """One item of an answer: it is this session's, and nothing that this event does not bring."""
+        assert self._whose(self.before, item) in rows, "another session's mail"
+        if done.at == "wake":
+            assert self._state(self.before, item) == "sent", "INV-9: a delivered item woke"
+        elif done.at != "stop":
+            assert self._state(self.before, item) == "sent", "ANS-2, ANS-3: only what is sent goes out here"
 
     @staticmethod
     def _row(snapshot: Snapshot, item: tuple[str, int]) -> dict[str, Any]:
@@ -206,7 +227,9 @@ class Promises:
             was = old.get(key, {**_NEW, "recipient_id": None})
             self._one(after, step, ("message", key), was, row)
             if was["state"] == "read":
-                assert (row["state"], row["read_how"]) == ("read", was["read_how"]), "DLV-7: the first mark stays"
+                behind = row["recipient_id"] is None and row["reason_code"] == "duplicate"
+                same = (row["state"], row["read_how"]) == ("read", was["read_how"])
+                assert same or behind, "DLV-7: the first mark stays, unless another delivery takes its place (DLV-55)"
             if was["state"] == "orphaned":
                 assert row["state"] == "orphaned", "DLV-9"
             if row["state"] == "orphaned" and was["state"] != "orphaned":
@@ -232,7 +255,7 @@ class Promises:
             made = [done for done in step.handed if done.id == row["handover_id"] and item in done.items]
             assert len(made) == 1, f"INV-4: {item} says delivered and no answer handed it over"
             assert row["delivered_hook_id"] == made[0].hook_id
-        if row["state"] == "sent" and was["state"] == "delivered":
+        if row["state"] in _BACK and was["state"] == "delivered":
             undone = any(done.id == was["handover_id"] for done in step.undone)
             reader = row["recipient_id"] if item[0] == "message" else after.bound[row["task_id"]]
             session = after.sessions.get(reader) if reader is not None else None
@@ -266,7 +289,7 @@ class Promises:
     @staticmethod
     def _missed(step: Step, item: tuple[str, int], was: dict[str, Any], row: dict[str, Any]) -> bool:
         """Whether this step found out that the item never reached a context (CTX-2)."""
-        return step.looked and row["state"] == "sent" and was["state"] == "delivered" and not was["in_context_us"]
+        return step.looked and row["state"] in _BACK and was["state"] == "delivered" and not was["in_context_us"]
 
     @staticmethod
     def _public_id(snapshot: Snapshot, item: tuple[str, int]) -> str:
@@ -289,25 +312,29 @@ class Promises:
             if link in ("exact", "guessed"):
                 assert hook_id in self.seen, f"INV-8: {hook_id} is live though no live event has shown it"
             assert link != "ended_guessed" or row["kind"] == "hook", "HL-11 drops a folder guess"
-            assert row["name"] is None or link == "exact", "a name outlives its link"
+            assert row["name"] is None or link in self.named, "a name outlives its link"
             assert (link == "exact") <= (row["name"] is not None), "an exact, live row has no name"
             assert row["moved_to"] is None or link == "moved"
 
     def _memory(self, after: Snapshot, relay: Relay) -> None:
         counts: Counter[tuple[int, str]] = Counter()
         for row in after.tables["delivery"]:
-            counts[row["recipient_id"], f"messages_{row['state']}"] += 1
+            counts[row["recipient_id"], self._counted_as(after, row)] += 1
         for row in after.owner_comments.values():
             counts[after.bound[row["task_id"]], f"comments_{row['state']}"] += 1
         for row in after.tables["session"]:
             found = relay.mailbox.of(row["id"])
-            for name in ("comments_sent", "messages_sent", "comments_delivered", "messages_delivered"):
+            for name in ("comments_sent", "messages_sent", "comments_delivered", "messages_delivered", "passive"):
                 assert getattr(found, name) == counts[row["id"], name], f"INV-10: S-{row['id']} {name}"
             live = relay.presence.by_row(row["id"])
             assert live is not None and live.row.hook_id == row["hook_id"], "presence is behind the store"
             assert live.row.link_state == row["link_state"], "presence is behind the store"
             if row["hook_id"]:
                 assert relay.presence.by_hook(row["hook_id"]) is live, "INV-11: presence has the id elsewhere"
+
+    def _counted_as(self, after: Snapshot, row: dict[str, Any]) -> str:
+        """As what a delivery stands in the index of who has anything waiting."""
+        return f"messages_{row['state']}"
 
     def _feed(self, after: Snapshot, hook_ids: tuple[str, ...]) -> None:
         known = len(self.before.tables["event"])

@@ -28,6 +28,7 @@ from relaybay.service import (
 from relaybay.service.handover import HandOver
 from relaybay.service.hooks import HookAnswer
 from relaybay.service.relay import Relay, open_relay
+from relaybay.settings import Messaging
 from relaybay.store import tasks as stored_tasks
 from relaybay.transcript import Transcripts
 from tests.stateful import snapshot
@@ -51,7 +52,8 @@ class _Log(logging.Handler):
 class Machinery:
     """The relay's files and threads. Opening a store takes a while, so one is emptied and used again."""
 
-    def __init__(self) -> None:
+    def __init__(self, messaging: Messaging | None = None) -> None:
+        self.messaging = messaging or Messaging()
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="relaybay-", dir=base))
         self.now = START
@@ -59,7 +61,7 @@ class Machinery:
         self.relay = self._open()
 
     def _open(self) -> Relay:
-        return open_relay(self.folder / "relaybay.db", lambda: self.now, self.transcripts)
+        return open_relay(self.folder / "relaybay.db", lambda: self.now, self.transcripts, self.messaging)
 
     def empty(self) -> None:
         def wipe(tx: Any) -> None:
@@ -70,8 +72,9 @@ class Machinery:
 
         self.relay.store.write(wipe)
         self.now = START
-        for part in (self.relay.presence, self.relay.mailbox, self.relay.waits):
+        for part in (self.relay.presence, self.relay.waits):
             part.__init__()  # type: ignore[misc]
+        self.relay.mailbox.__init__(channels=self.relay.messaging.channels)  # type: ignore[misc]
         self.relay.contexts.__init__(self.transcripts)  # type: ignore[misc]
         shutil.rmtree(self.folder / "claude", ignore_errors=True)
 
@@ -89,6 +92,8 @@ class Machinery:
 
 class World(Transcribed):
     """One world from its beginning to its end. `h` is always a number of `HOOKS`, `s` one of the rows there are."""
+
+    promises_class: type[Promises] = Promises
 
     def __init__(self, machinery: Machinery) -> None:
         machinery.empty()
@@ -108,7 +113,7 @@ class World(Transcribed):
         self._gone = mock.patch.object(processes, "gone", self._asked)
         self._gone.start()
         self.store.write(lambda tx: stored_tasks.add_project(tx, PROJECT, "Shop", ""))
-        self.promises = Promises(self.look_at())
+        self.promises = self.promises_class(self.look_at())
 
     def _asked(self, process: ClientProcess) -> bool:
         """The system is asked for a process; meanwhile something else may happen."""
@@ -154,6 +159,11 @@ class World(Transcribed):
 
     # -- hook events -------------------------------------------------------------------------------------------
 
+    @property
+    def folders(self) -> tuple[str, str]:
+        """Where the sessions work, one after the other."""
+        return FOLDERS
+
     def process(self, h: int, *, told: bool = True) -> ClientProcess:
         """Two sessions share each process, so that one can follow the other in it (HL-3)."""
         if not told:
@@ -161,7 +171,7 @@ class World(Transcribed):
         return ClientProcess(1_000 + h // 2, "77", "pid:[1]", "host", "cli", "2.1.332")
 
     def event(self, name: str, h: int, *, ago: float = 0, process: bool = False, **more: Any) -> HookEvent:
-        more.setdefault("cwd", FOLDERS[h % 2])
+        more.setdefault("cwd", self.folders[h % 2])
         more.setdefault("transcript_path", self.transcript_path(h))
         more.setdefault("client", "codex" if HOOKS[h] == FOREIGN else "claude-code")
         if process:
