@@ -42,10 +42,11 @@ _BOW = {"message": 0.1, "client": 0.24}
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """One end of an edge: a row by its key, or the name that is left of one, as one escaped line."""
+    """One end of an edge: a row by its key, or what is left of one, or a script's label, as one escaped line."""
 
     key: int | None
     title: str = ""
+    script: bool = False
 
 
 @dataclass(slots=True)
@@ -58,6 +59,8 @@ class Edge:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "delivered", "read", "lost"), 0))
     waiting: int = 0
     oldest_us: int = 0
+    held: int = 0
+    published: int = 0
 
     @property
     def order(self) -> tuple[int, int, int, str, int, str, str]:
@@ -114,7 +117,7 @@ def _edges(tx: Tx, window: str, about: TaskRow | None, rows: Mapping[int, Sessio
     found: dict[tuple[Party, Party, str], Edge] = {}
     for one in counted.exchanges(tx, since_us, about.id if about else None):
         ends = (
-            Party(one.sender_id, name_line(one.sender_title)),
+            Party(one.sender_id, name_line(one.sender_title), one.script),
             Party(one.recipient_id, name_line(one.recipient_title)),
         )
         edge = found.setdefault((*ends, "message"), Edge(*ends))
@@ -123,6 +126,8 @@ def _edges(tx: Tx, window: str, about: TaskRow | None, rows: Mapping[int, Sessio
             edge.counts["delivered"] += one.count if one.state in ("delivered", "read") else 0
             edge.counts["read"] += one.count if one.state == "read" else 0
             edge.counts["lost"] += one.count if one.state == "orphaned" else 0
+            edge.held += one.count if one.state == "held" else 0
+            edge.published += one.count if one.published else 0
         if one.state == "sent":
             edge.waiting += one.count
             edge.oldest_us = min(edge.oldest_us or one.oldest_us, one.oldest_us)
@@ -177,7 +182,9 @@ class _People:
         return {**session_short(self._relay, row), "project": self._projects.get(self._group(row)), "messages": mail}
 
     def _party(self, party: Party) -> dict[str, Any]:
-        return {"title": party.title} if party.key is None else session_short(self._relay, self._rows[party.key])
+        if party.key is None:
+            return {"title": party.title, **({"script": True} if party.script else {})}
+        return session_short(self._relay, self._rows[party.key])
 
     def edge(self, edge: Edge) -> dict[str, Any]:
         """An edge as the table shows it."""
@@ -185,7 +192,8 @@ class _People:
         if edge.kind == "client":
             return {name: shown[name] for name in ("from", "to", "kind", "sent")}
         oldest = {"oldest_wait": rfc3339(edge.oldest_us)} if edge.oldest_us else {}
-        return {**shown, "waiting": edge.waiting, **oldest}
+        more = {name: count for name, count in (("held", edge.held), ("published", edge.published)) if count}
+        return {**shown, "waiting": edge.waiting, **oldest, **more}
 
     def drawing(self, shown: list[SessionRow], edges: Iterable[Edge]) -> dict[str, Any]:
         """Places, arcs and curves. No time is in it: what did not change is drawn with the same bytes."""

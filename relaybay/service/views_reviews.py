@@ -33,7 +33,7 @@ def review_list(tx: Tx, relay: Relay) -> Outcome:
             "held_count": len(mine),
             "until_resumed": [reviews.listed(tx, relay, mail) for mail in others[:LISTED_MAX]],
             "until_resumed_count": len(others),
-            "following": _following(mine if relay.messaging.channels else [], "", ""),
+            "following": _following(mine if relay.messaging.channels else [], 0),
         }
     )
 
@@ -64,12 +64,14 @@ def review_page(tx: Tx, relay: Relay, *, message_id: str, session: str = "") -> 
     if shown["blocked_by"]:
         shown["blocked"] = word(f"review.by_{shown['blocked_by']}").text
     ref = shown["recipient"].get("ref", "")
+    here = messages.get(tx, message_id, [int(ref.removeprefix("S-"))] if ref else [])
+    waiting = messages.for_review(tx) if relay.messaging.channels else []
     return Outcome(
         data={
             "on": relay.messaging.channels,
             "review": shown | {"stage": stage},
             "session": ref,
-            "following": _following(messages.for_review(tx) if relay.messaging.channels else [], message_id, ref),
+            "following": _following(waiting, here.id if here is not None else 0),
         }
     )
 
@@ -83,9 +85,9 @@ def _stage(shown: dict[str, Any]) -> str:
     return "stale" if shown["review"] in ("stale", "open") else "unopened"
 
 
-def _following(waiting: list[Mail], message_id: str, ref: str) -> dict[str, str] | None:
-    """Where `n` leads: the next one that waits after this, or from the last one the first."""
-    ids = [(mail.mid, f"S-{mail.recipient_id}") for mail in waiting]
-    place = ids.index((message_id, ref)) if (message_id, ref) in ids else -1
-    others = [one for one in (*ids[place + 1 :], *ids[: max(place, 0)]) if one != (message_id, ref)]
-    return {"message_id": others[0][0], "session": others[0][1]} if others else None
+def _following(waiting: list[Mail], delivery_id: int) -> dict[str, str] | None:
+    """Where `n` leads: the next one that waits after this, held or not any more; from the last one to the first."""
+    others = sorted(
+        (mail for mail in waiting if mail.id != delivery_id), key=lambda mail: (mail.id < delivery_id, mail.id)
+    )
+    return {"message_id": others[0].mid, "session": f"S-{others[0].recipient_id}"} if others else None

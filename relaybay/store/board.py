@@ -121,6 +121,7 @@ class Exchange:
     """Deliveries from one session to another, in one state. A title stands where the row is gone, and the key is None.
 
     `inside`: sent since the time that was asked for; the others are those that still wait. `oldest_us`: the first one.
+    `script`: the sender is one. `published`: to a topic or a broadcast.
     """
 
     sender_id: int | None
@@ -131,6 +132,8 @@ class Exchange:
     inside: bool
     count: int
     oldest_us: int
+    script: bool
+    published: bool
 
 
 def exchanges(tx: Tx, since_us: int, task_id: int | None = None) -> list[Exchange]:
@@ -140,16 +143,18 @@ def exchanges(tx: Tx, since_us: int, task_id: int | None = None) -> list[Exchang
     parties = (
         # Grouped by a plain column, SQLite would walk all messages in that column's order.
         "coalesce(m.sender_id, 0), CASE WHEN m.sender_id IS NULL THEN m.sender_title ELSE '' END,"
-        " d.recipient_id, CASE WHEN d.recipient_id IS NULL THEN d.recipient_title ELSE '' END, d.state"
+        " d.recipient_id, CASE WHEN d.recipient_id IS NULL THEN d.recipient_title ELSE '' END, d.state,"
+        " m.sender_kind = 'script', m.audience <> 'direct'"
     )
     found = []
     for inside, joined in ((True, _SENT_SINCE), (False, _WAITING_FROM_BEFORE)):
         rows = tx.rows(
-            f"SELECT {parties}, count(*), min(d.sent_us) FROM {joined}{about} GROUP BY 1, 2, 3, 4, 5",  # noqa: S608
+            f"SELECT {parties}, count(*), min(d.sent_us) FROM {joined}{about} GROUP BY 1, 2, 3, 4, 5, 6, 7",  # noqa: S608
             *values,
         )
         found += [
-            Exchange(s or None, st, r, rt, state, inside, count, oldest) for s, st, r, rt, state, count, oldest in rows
+            Exchange(s or None, st, r, rt, state, inside, count, oldest, bool(script), bool(published))
+            for s, st, r, rt, state, script, published, count, oldest in rows
         ]
     return found
 

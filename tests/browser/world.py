@@ -14,10 +14,13 @@ from relaybay.api.serving import ServerThread
 from relaybay.service import tasks
 from relaybay.service.relay import open_relay
 from relaybay.settings import Paths, load
+from relaybay.store.sessions import SessionRow
 from tests.browser import hostile
 from tests.ui.board_rig import OWNER, SECOND, START, Answer, Board
 
 MINUTE = 60 * SECOND
+#: Every page is there; and whoever has no policy of its own lets everybody through.
+CHANNELS = {"RELAYBAY_MESSAGING_CHANNELS": "true", "RELAYBAY_MESSAGING_INBOUND": "accept"}
 COLUMNS = ("inbox", "todo", "doing", "review", "done")
 
 
@@ -31,8 +34,8 @@ class World(Board):
         self.cookie = ""
         self.paths = Paths.find({"RELAYBAY_HOME": str(folder)})
         self.paths.make()
-        self.settings = load(self.paths, {})
-        self.relay = open_relay(self.paths.database, lambda: self.now)
+        self.settings = load(self.paths, CHANNELS)
+        self.relay = open_relay(self.paths.database, lambda: self.now, messaging=self.settings.messaging)
         self._build(port=0)
 
     def _build(self, port: int) -> None:
@@ -116,11 +119,31 @@ def little(world: World) -> dict[str, Any]:
     world.reply(lead, key, "Which of the two columns?", in_reply_to=first)
     world.owner_comment(second, "Only the parser, not the printer.")
     world.reply(review, second, "The printer depends on it. Shall I go on?")
+    topic, held = _channels(world, review)
     world.now += 8 * MINUTE
     return {
         "key": key, "second": second, "third": third, "ref": lead.ref, "lead": lead, "review": review, "build": build,
         "read": read, "answer": answer, "waiting": waiting, "comment": first,
+        "topic": topic, "held": held,
     }  # fmt: skip
+
+
+def _channels(world: World, writer: SessionRow) -> tuple[str, list[str]]:
+    """A session that hears a topic and broadcasts, and lets through nothing that the owner has not seen."""
+    watch = world.session("watcher", activity="idle", cwd="/src/watch")
+    world.subscribe(watch, "ci.*", "deploy.production")
+    world.broadcasts(watch)
+    topic = world.publish(writer, "ci.failures", "Two tests of the parser are red.")
+    loud = world.publish(writer, None, "Please do not push for ten minutes.")
+    world.policy(watch, "hold")
+    held = [
+        topic,
+        loud,
+        world.script(watch, "Nightly run: 3 of 412 tests failed.\nThe log has the names.", "nightly"),
+        world.send(writer, watch.ref, "Shall I take the parser?"),
+        world.script_publish("ci.failures", "Build 12 is red.", "ci job"),
+    ]
+    return topic, held
 
 
 def much(world: World, rows: int = 200) -> dict[str, Any]:

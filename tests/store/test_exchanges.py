@@ -29,6 +29,10 @@ def written(store):
                 for sender, reader, task in ((1, 2, None), (2, 1, 1), (None, 1, 2), (1, None, 1)):
                     number += 1
                     key = tx.insert("message", mid=f"m{number}", sender_id=sender, sender_title=f"from{sender}", sender_verified=0, body="b", digest="d", sent_us=sent, task_id=task)  # fmt: skip
+                    if number % 3 == 0:
+                        tx.run("UPDATE message SET audience = 'topic', topic = 'ci' WHERE id = ?", key)
+                    if sender is None and number % 2:
+                        tx.run("UPDATE message SET sender_kind = 'script' WHERE id = ?", key)
                     tx.insert("delivery", message_id=key, recipient_id=reader, recipient_title=f"to{reader}", state=state, sent_us=sent, read_how="verified" if state == "read" else "")  # fmt: skip
 
     store.write(write)
@@ -39,20 +43,25 @@ def written(store):
 def test_exchanges_equal_a_count_over_the_store(written, task) -> None:
     rows = written.read(
         lambda tx: tx.rows(
-            "SELECT m.sender_id, m.sender_title, d.recipient_id, d.recipient_title, d.state, m.sent_us, m.task_id"
+            "SELECT m.sender_id, m.sender_title, d.recipient_id, d.recipient_title, d.state, m.sent_us, m.task_id,"
+            " m.sender_kind, m.audience"
             " FROM message m JOIN delivery d ON d.message_id = m.id"
         )
     )
     counts, oldest = Counter(), {}
-    for sender, from_title, reader, to_title, state, sent, about in rows:
+    for sender, from_title, reader, to_title, state, sent, about, kind, audience in rows:
         if (task is not None and about != task) or (sent < SINCE and state != "sent"):
             continue
         key = (sender, "" if sender else from_title, reader, "" if reader else to_title, state, sent >= SINCE)
+        key += (kind == "script", audience != "direct")
         counts[key] += 1
         oldest[key] = min(oldest.get(key, sent), sent)
     found = written.read(lambda tx: board.exchanges(tx, SINCE, task))
     assert {
-        (e.sender_id, e.sender_title, e.recipient_id, e.recipient_title, e.state, e.inside): (e.count, e.oldest_us)
+        (
+            *(e.sender_id, e.sender_title, e.recipient_id, e.recipient_title, e.state, e.inside),
+            *(e.script, e.published),
+        ): (e.count, e.oldest_us)
         for e in found
     } == {key: (count, oldest[key]) for key, count in counts.items()}
     assert len(found) == len(counts) and bool(found) == (task != 3)

@@ -268,3 +268,22 @@ def test_messages_are_filtered_by_audience_topic_and_state(channels: Board) -> N
     assert tabs["Direct"] == "/messages?q=audience%3Adirect" and tabs["Channels"] == "/channels"
     here = channels.page(tabs["Direct"]).all("a", aria_current="location")
     assert [e.text for e in here] == ["Direct"]
+
+
+@pytest.mark.spec("70", "DLV-22")
+def test_the_map_marks_scripts_and_says_what_is_held_and_published(channels: Board) -> None:
+    web, api = channels.session("shop-web"), channels.session("shop-api")
+    channels.subscribe(web, "ci.*")
+    channels.publish(api, "ci.failures")
+    channels.script(web, "One.", "nightly")
+    channels.policy(web, "hold")
+    channels.script(web, "Two.", "nightly")
+    channels.policy(web, "refuse")
+    channels.script(web, "Three.", "nightly")
+    found = {e["from"]["title"]: e for e in channels.get("/map.json").json["edges"]}
+    assert found["shop-api"]["published"] == 1 and "held" in found["shop-api"]
+    assert found["nightly"]["from"] == {"title": "nightly", "script": True}
+    assert (found["nightly"]["sent"], found["nightly"]["held"], "published" in found["nightly"]) == (2, 2, False)
+    text = channels.page("/map").by_id("map_graph").text
+    assert "nightly script" in text and "(2 held)" in text and "(1 published)" in text
+    assert channels.get("/map?view=matrix").status == 200
