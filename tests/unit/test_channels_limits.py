@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from relaybay.domain import Caller
-from relaybay.service import messages, publishing
+from relaybay.service import messages, publishing, steps
 from relaybay.specs import limit
 from tests.unit.channel_rig import ChannelRig
 from tests.unit.linking_rig import SECOND
@@ -215,6 +215,19 @@ def test_fifty_wait_at_most_and_nothing_is_thrown_away_for_a_newer_one(rig) -> N
     assert code(rig.script(two.ref, "and no more", "other")) == "rate_limited inbox_full"
     rig.decide("reject", mids[1], rig.review(mids[1])["token"])
     assert code(rig.script(two.ref, "and one again", "other")) == "held script"
+
+
+@pytest.mark.spec("ADM-6", "DLV-35", "DLV-37")
+def test_what_an_automation_has_taken_still_counts(rig, two) -> None:
+    """Else giving it back would find no room."""
+    mids = [rig.script(two.ref, f"text {n}", f"label-{n % 4}")["message_id"] for n in range(50)]
+    taken = {"rule_matches": True, "taken_before": False}
+    rig.store.write(lambda tx: steps.delivery(tx, rig.at(mids[0], two), "take", taken, taken_by="rule"))
+    assert rig.at(mids[0], two).state == "taken"
+    assert code(rig.script(two.ref, "the 51st", "other")) == "rate_limited inbox_full"
+    rig.store.write(lambda tx: steps.delivery(tx, rig.at(mids[0], two), "give_back", {"judged_deliver": True}))
+    assert mids[0] in rig.carried("h2")
+    assert code(rig.script(two.ref, "room now", "other")) == "sent"
 
 
 @pytest.mark.spec("ADM-6", "CH-5")
