@@ -113,7 +113,7 @@ def test_to_look_is_nobodys_privilege(rig, monkeypatch, words, path, answer) -> 
     assert rig.run(*words)[0] == 0
 
 
-@pytest.mark.spec("OWN-4", "CLI-20", "OWN-5", "OWN-8", "OWN-9", "OWN-10", "OWN-14")
+@pytest.mark.spec("OWN-4", "CLI-20", "OWN-5", "OWN-8", "OWN-9", "OWN-10", "OWN-14", "NAME-4")
 @pytest.mark.parametrize(
     "words",
     [
@@ -372,6 +372,14 @@ def test_a_start_that_is_refused_starts_nothing(person, monkeypatch, code, statu
     got, _, err = person.run("run", "--name", "a", "--group", "g", "--", "true")
     assert got == exit_code
     assert err == f"relaybay: no: {code}. [{code} OWN-14]\n"
+
+
+@pytest.mark.spec("OWN-14")
+def test_a_json_that_the_client_was_given_is_not_ours(person) -> None:
+    person.stub.refuse("POST", STARTS, "name_held", 409)
+    assert person.run("run", "--name", "a", "--", "true", "--json")[1] == ""
+    out = person.run("run", "--name", "a", "--json", "--", "true")[1]
+    assert '"code": "name_held"' in out
 
 
 @pytest.mark.spec("OWN-14", "75")
