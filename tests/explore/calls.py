@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from relaybay.machines.base import step
 from relaybay.rules import linking, sender
-from tests.explore import hooks, mail
+from tests.explore import channels, hooks, mail
 from tests.explore.search import BrokenError
 from tests.explore.state import NOBODY, Item, Row, State
 
@@ -127,7 +127,7 @@ def _done(machines: dict[str, type], state: State, call: Call, judged: Any, mess
         raise BrokenError("INV-8: an id that no live event has shown verifies a call")
     if sends:
         item = Item("message", call.to, sender=speaker, said=call.hook if verified else NOBODY)
-        return state._replace(items=(*state.items, item))
+        return state._replace(items=(*state.items, channels.admit(machines, state, item)))
     if call.call == "mark":
         return _mark(machines, state, speaker, standing, before, verified=_mark_proves(call, standing, outcome, row))
     return state
@@ -160,7 +160,7 @@ def _mark(
         facts = {"link_proven": verified, "linked_itself": linked_itself}
         if item.kind == "comment":
             facts["by_bound"] = True
-        result, after = mail.ask(machines, item, "acknowledge", facts)
+        result, after = mail.ask(machines, state, item, "acknowledge", facts)
         if result.kind == "move" and not verified and linked_itself:
             raise BrokenError("DLV-6: an unproven call marks the mail of a row that has linked itself")
         state = state.with_item(i, after)

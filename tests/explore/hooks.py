@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from relaybay.machines.base import step
 from relaybay.rules import hook_link
-from tests.explore import mail
+from tests.explore import channels, mail
 from tests.explore.search import BrokenError
 from tests.explore.state import NOBODY, Row, State
 
@@ -101,7 +101,8 @@ def take(
         # MOVE-9: the budget goes with the id.
         row = row._replace(turn=state.hooks[new].turn if new != NOBODY else "none")
         state = state.with_hook(new, turn="none") if new != NOBODY else state
-    return state.with_row(n, row._replace(link=result.state, hook=new))
+    state = state.with_row(n, row._replace(link=result.state, hook=new))
+    return channels.session_ended(machines, state, n) if "drop_published" in result.effects else state
 
 
 def end_wait(machines: dict[str, type], row: Row, event: str = "own_event") -> Row:
@@ -165,7 +166,8 @@ def _answered(machines: dict[str, type], state: State, n: int, event: HookEvent,
     if name in ("start", "end"):
         mail.not_handed(machines, state, n, "tool")
         row = end_wait(machines, row)
-        return state.with_row(n, row._replace(idle=name == "start"))
+        state = state.with_row(n, row._replace(idle=name == "start"))
+        return channels.caught_up(machines, state, n) if name == "start" else state
     if name in ("stop", "continued"):
         return _stop(machines, state, n, event, flight=flight)
     if name in ("prompt", "inside"):
@@ -173,7 +175,7 @@ def _answered(machines: dict[str, type], state: State, n: int, event: HookEvent,
         turn = step(machines["turn"], row.turn, "prompt", {"ignored": False, "opens_turn": opens}).state
         state = state.with_row(n, row._replace(turn=turn))
         if opens:
-            state = _turn_over(state, event.hook)
+            state = channels.prompted(machines, _turn_over(state, event.hook), n)
     mail.not_handed(machines, state, n, "tool")
     if state.row(n).link == "exact":
         state, _ = mail.hand_over(machines, state, n, "prompt" if name == "prompt" else "tool", flight=flight)
@@ -181,7 +183,7 @@ def _answered(machines: dict[str, type], state: State, n: int, event: HookEvent,
 
 
 def _turn_over(state: State, h: int) -> State:
-    state = state.with_hook(h, blocks=0)
+    state = channels.turn_over(state.with_hook(h, blocks=0), state.holder(h))
     return state._replace(flight=state.flight._replace(this_turn=False)) if state.flight.hook == h else state
 
 

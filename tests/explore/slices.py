@@ -11,15 +11,24 @@ from relaybay.machines.base import step
 from relaybay.machines.comment import Comment
 from relaybay.machines.delivery import Delivery
 from relaybay.machines.link import Link
+from relaybay.machines.review import Review
 from relaybay.machines.turn import Turn
 from relaybay.machines.wait import Wait
-from tests.explore import calls, hooks, mail
+from tests.explore import calls, channels, hooks, mail
 from tests.explore.calls import ABSENT, NEW, Call
 from tests.explore.hooks import HookEvent
 from tests.explore.search import BrokenError, Problem
 from tests.explore.state import NOBODY, Hook, Item, Row, State, canonical
 
-MACHINES: dict[str, type] = {"link": Link, "message": Delivery, "comment": Comment, "turn": Turn, "wait": Wait}
+MACHINES: dict[str, type] = {
+    "link": Link,
+    "message": Delivery,
+    "comment": Comment,
+    "turn": Turn,
+    "wait": Wait,
+    "review": Review,
+}
+OPEN = ("sent", "held", "taken", "delivered")
 
 
 @dataclass(frozen=True)
@@ -40,11 +49,12 @@ class Slice:
     context: bool = False
     unlink: bool = False
     clear: bool = False
+    acts: tuple[str, ...] = ()
     start: State | None = None
     machines: dict[str, type] = field(default_factory=lambda: dict(MACHINES))
 
     def problem(self) -> Problem:
-        start = self.start or State((None,) * self.rows, (Hook(),) * self.hooks)
+        start = self.start or State((None,) * self.rows, (Hook(),) * self.hooks, channels=bool(self.acts))
         return Problem(start, self.events, partial(apply, self), canonical, partial(check, self), say)
 
     # -- what may happen -----------------------------------------------------------------------------------------
@@ -70,6 +80,8 @@ class Slice:
                     yield ("wait", n)
                 if row is not None and row.wait == "waiting":
                     yield from ((word, n) for word in ("look", "look of a gone client", "wait over"))
+        if self.acts:
+            yield from channels.events(state, self.messages, self.acts)
         if self.flight and state.flight.hook != NOBODY:
             yield ("lost",)
         if self.context:
@@ -170,6 +182,10 @@ def apply(part: Slice, state: State, event: Any) -> State | None:
             return mail.context(machines, state, i, "context_missing")
         case ("interrupted:", n):
             return state.with_row(n, state.row(n)._replace(idle=True))
+        case ("policy" | "mode" | "open review" | "approve" | "reject" | "take" | "keep" | "give_back", *_):
+            return channels.apply(machines, state, event)
+        case (str() as word, _) if word.endswith(" row"):
+            return channels.apply(machines, state, event)
         case (str() as word, n):
             return _wait(part, state, word, n)
     raise AssertionError(event)
@@ -179,7 +195,7 @@ def _bind(machines: dict[str, type], state: State, n: int) -> State:
     word = "bound_again" if state.bound in (NOBODY, n) else "bound_elsewhere"
     for i, item in enumerate(state.items):
         if item.kind == "comment":
-            state = state.with_item(i, mail.ask(machines, item, word)[1])
+            state = state.with_item(i, mail.ask(machines, state, item, word)[1])
     return state._replace(bound=n)
 
 
@@ -229,6 +245,8 @@ def check(part: Slice, state: State) -> None:
             _check_row(state, row)
     for item in state.items:
         _check_item(state, item)
+    if state.channels:
+        channels.check(state)
     if any(hook.blocks > 2 or hook.blocks < 0 for hook in state.hooks):
         raise BrokenError("INV-5: a third Stop block in one turn")
 
@@ -252,7 +270,7 @@ def _check_item(state: State, item: Item) -> None:
     if item.in_context and item.state == "sent":
         raise BrokenError("CTX-1: an item stands in a context and waits to be handed over")
     n = mail.owner_of(state, item)
-    if item.kind == "message" and (n == NOBODY or state.rows[n] is None) and item.state in ("sent", "delivered"):
+    if item.kind == "message" and (n == NOBODY or state.rows[n] is None) and item.state in OPEN:
         raise BrokenError("INV-1: an open message has no recipient")
     if item.kind == "message" and item.state == "orphaned" and n != NOBODY:
         raise BrokenError("DLV-8: a message is orphaned though its row is there")

@@ -9,7 +9,9 @@ NOBODY = -1
 
 
 class Row(NamedTuple):
-    """A session. `hook` is the number of the id it holds; `named` as table LINK's unnamed rows are not."""
+    """A session. `hook` is the number of the id it holds; `named` as table LINK's unnamed rows are not. The last three
+    are its controls where there are channels: its policy, whether its mode is another than its peers', suppression.
+    """
 
     kind: str
     link: str = "none"
@@ -19,6 +21,9 @@ class Row(NamedTuple):
     turn: str = "none"
     idle: bool = False
     wait: str = "none"
+    policy: str = ""
+    other_mode: bool = False
+    suppressed: bool = False
 
     @property
     def linked_itself(self) -> bool:
@@ -40,6 +45,10 @@ class Item(NamedTuple):
     """A message or one of the owner's comments. `row` is whose it is, `over` the id it was handed over to, `sender` and
     `said` the row and the proven id it came from, `made` whether the answer still in flight made it delivered.
     `reoffers`: how often it did not reach a context; `in_context`: the transcript shows it (CTX).
+
+    With channels: `published`, or direct; `passive`, and `rides` when this turn's prompt left it; `review` is its review,
+    `approval` and `token` are whether the owner's approval, or the token that was given last, is of this control epoch
+    (`now`) or of one before (`old`); `taken` that an automation had it.
     """
 
     kind: str
@@ -54,6 +63,13 @@ class Item(NamedTuple):
     shown: bool = False
     reoffers: int = 0
     in_context: bool = False
+    published: bool = False
+    passive: bool = False
+    rides: bool = False
+    review: str = "none"
+    approval: str = ""
+    token: str = ""
+    taken: bool = False
 
 
 class Flight(NamedTuple):
@@ -65,13 +81,14 @@ class Flight(NamedTuple):
 
 
 class State(NamedTuple):
-    """All there is. `bound` is the row that the one task is bound to."""
+    """All there is. `bound` is the row that the one task is bound to, `channels` the switch."""
 
     rows: tuple[Row | None, ...]
     hooks: tuple[Hook, ...]
     items: tuple[Item, ...] = ()
     bound: int = NOBODY
     flight: Flight = Flight()
+    channels: bool = False
 
     def holder(self, hook: int) -> int:
         for n, row in enumerate(self.rows):
@@ -86,18 +103,18 @@ class State(NamedTuple):
 
     def with_row(self, n: int, row: Row | None) -> State:
         rows = (*self.rows[:n], row, *self.rows[n + 1 :])
-        return State(rows, self.hooks, self.items, self.bound, self.flight)
+        return State(rows, self.hooks, self.items, self.bound, self.flight, self.channels)
 
     def with_hook(self, n: int, **fields: object) -> State:
         old = self.hooks[n]
         if all(getattr(old, name) == value for name, value in fields.items()):
             return self
         hooks = (*self.hooks[:n], old._replace(**fields), *self.hooks[n + 1 :])
-        return State(self.rows, hooks, self.items, self.bound, self.flight)
+        return State(self.rows, hooks, self.items, self.bound, self.flight, self.channels)
 
     def with_item(self, n: int, item: Item) -> State:
         items = (*self.items[:n], item, *self.items[n + 1 :])
-        return State(self.rows, self.hooks, items, self.bound, self.flight)
+        return State(self.rows, self.hooks, items, self.bound, self.flight, self.channels)
 
     def free(self) -> int:
         """An empty place for a row, or NOBODY."""
@@ -115,6 +132,7 @@ def _shape(state: State, n: int) -> tuple[object, ...]:
     hook = state.hooks[row.hook] if row.hook != NOBODY else Hook()
     roles = sorted(
         (item.kind, item.state, item.blocks, item.fresh, item.made, item.shown, item.reoffers, item.in_context,
+         item.published, item.passive, item.rides, item.review, item.approval, item.token, item.taken,
          item.row == n, item.sender == n,
          item.over != NOBODY and item.over == row.hook, item.said != NOBODY and item.said == row.hook)
         for item in state.items
@@ -187,4 +205,5 @@ def _rename(state: State, rows: list[int], hooks: list[int]) -> State:
         tuple(items),
         row_to[state.bound],
         state.flight._replace(hook=hook_to[state.flight.hook]),
+        state.channels,
     )

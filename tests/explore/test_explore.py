@@ -16,14 +16,16 @@ from relaybay.machines.base import Row
 from relaybay.machines.comment import Comment
 from relaybay.machines.delivery import Delivery
 from relaybay.machines.link import Link
+from relaybay.machines.review import Review
 from relaybay.machines.turn import Turn
-from relaybay.rules import answer, linking, sender
+from relaybay.rules import answer, linking, sender, stop
 from relaybay.specs import specs_folder
-from tests.explore import calls, mail
+from tests.explore import calls, channels, mail
 from tests.explore.plants import planted
 from tests.explore.search import CounterExampleError, Problem, search
 from tests.explore.slices import MACHINES, Slice
-from tests.explore.state import State, _rename, canonical
+from tests.explore.state import Hook, State, _rename, canonical
+from tests.explore.state import Row as LinkedRow
 
 SOAK = bool(os.environ.get("RELAYBAY_SOAK"))
 STATES_MAX = 300_000
@@ -33,6 +35,7 @@ EVERYTHING = ("start", "prompt", "inside", "tool", "stop", "continued", "end")
 CALLS = ("send", "mark", "other")
 
 LINKS = ("start", "tool", "end")
+CONTROLS = ("policy", "mode", "fail", "write", "publish")
 #: Each is gone through whole. Three sessions and two messages with links only; two with a message, a comment, turns, waits
 #: and replays; two and two with turns. Where a world was too large it is cut into halves that do not touch each other:
 #: without a Stop no message meets another, so a third id goes with one message; and calls in other rows' names, which the
@@ -68,6 +71,26 @@ SLICES = {
     "contexts, unlink and /clear": Slice(
         2, 3, 1, LINKS, calls=("send", "mark"), claims=False, named=(), unlink=True, clear=True, context=True
     ),
+    "channels: policies, modes, suppression, reviews, waits": Slice(
+        1, 1, 1, WALK, calls=("mark",), claims=False, named=(), acts=CONTROLS, wait=True
+    ),
+    "channels: answers lost, contexts": Slice(
+        1, 1, 1, WALK, calls=("mark",), claims=False, named=(), acts=("policy", "fail", "write", "publish"),
+        flight=True, context=True,
+    ),
+    "channels: two publications, catch-up": Slice(
+        1, 1, 2, ("start", "prompt", "tool", "end"), calls=("mark",), claims=False, named=(), acts=("policy", "publish")
+    ),
+    "channels: automations, unlink and /clear": Slice(
+        1, 2, 1, ("start", "prompt", "end"), calls=("mark",), claims=False, named=(), unlink=True, clear=True,
+        acts=("policy", "fail", "write", "publish", "take"),
+    ),
+    "channels: two sessions, policies and modes": Slice(
+        2, 2, 1, LINKS, calls=("send",), claims=False, named=(), acts=("policy", "mode")
+    ),
+    "channels: two sessions, links and merges": Slice(
+        2, 2, 1, LINKS, calls=("send", "other"), claims=False, named=("other",), acts=("hold",)
+    ),
 }  # fmt: skip
 #: Two and two with everything at once had no end after 18 minutes of one core (by its memory, more than three million
 #: states). So it is cut as above: all of it where calls name no other row, and where they do, all of it with either the
@@ -91,10 +114,17 @@ LARGE = {
         2, 2, 0, EVERYTHING, ("start", "end"), ("mark", "other"), claims=False, named=("other",), comments=1, wait=True,
         unlink=True, clear=True,
     ),
+    "channels: everything at one session": Slice(
+        1, 1, 1, EVERYTHING, calls=("mark",), claims=False, named=(), acts=(*CONTROLS, "take"), wait=True, flight=True,
+        context=True,
+    ),
+    "channels: two sessions, links and merges of publications": Slice(
+        2, 2, 1, LINKS, calls=("other",), claims=False, named=("other",), acts=("hold", "publish", "take")
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.spec("INV-1", "INV-4", "INV-5", "INV-8", "INV-9", "INV-11")
+@pytest.mark.spec("INV-1", "INV-4", "INV-5", "INV-8", "INV-9", "INV-11", "INV-13", "INV-14", "INV-18")
 @pytest.mark.parametrize("name", SLICES)
 def test_no_reachable_state_breaks_a_promise(name: str, record_property) -> None:
     found = search(SLICES[name].problem(), STATES_MAX)
@@ -200,6 +230,42 @@ def test_it_finds_a_third_offer() -> None:
     breaks(with_machine(part, message=bug), "CTX-2", 8)
 
 
+CHANNELS = SLICES["channels: policies, modes, suppression, reviews, waits"]
+
+
+def test_it_finds_an_approval_that_outlives_its_epoch(monkeypatch) -> None:
+    monkeypatch.setattr(channels, "approved", lambda item: item.approval != "")
+    breaks(CHANNELS, "INV-14", 5)
+
+
+def test_it_finds_a_message_that_is_handed_over_while_it_is_held() -> None:
+    key = ("held", "hand_over", "not replayed")
+    row = Row("DLV-1", "move", effects=("mark:delivered_at", "event:message.delivered"))
+    bug = planted(Delivery, key, key[2], row, "delivered")
+    linked = State((LinkedRow("hook", link="exact", hook=0),), (Hook(seen=True),), channels=True)
+    part = replace(CHANNELS, live=("prompt", "tool"), start=linked)
+    breaks(with_machine(part, message=bug), "INV-13", 2)
+
+
+def test_it_finds_a_caught_up_message_at_a_stop(monkeypatch) -> None:
+    real = stop.judge
+    monkeypatch.setattr(mail.stop, "judge", lambda facts: real(replace(facts, passive=False)))
+    guard = "not replayed and link_exact_live and not passive and at_stop and not blocked_before"
+    row = Delivery.ROWS["sent", "hand_over", guard]
+    bug = planted(Delivery, ("sent", "hand_over", guard), guard.replace(" and not passive", ""), row, "delivered")
+    breaks(with_machine(CHANNELS, message=bug), "INV-18", 6)
+
+
+def test_it_finds_a_change_of_controls_that_judges_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(channels, "judge_waiting", lambda machines, state, n: state)
+    breaks(CHANNELS, "INV-14", 3)
+
+
+def test_it_finds_an_approval_by_a_token_of_an_epoch_before() -> None:
+    bug = planted(Review, ("stale", "approve", ""), "", Row("REV-4", "move", effects=("delivery:approve",)), "closed")
+    breaks(with_machine(CHANNELS, review=bug), "DLV-28", 5)
+
+
 def test_every_promise_of_the_exploration_has_a_plant_that_breaks_it() -> None:
     """Of the invariants that say they are looked at here; those of what is not built yet say so themselves."""
     data = tomllib.loads((specs_folder() / "invariants.toml").read_text(encoding="utf-8"))["invariant"]
@@ -235,7 +301,13 @@ def named_otherwise(state: State) -> list[State]:
 
 
 @pytest.mark.parametrize(
-    "name", ["three sessions, two messages, links", "a comment that never reached a context", "unlink and /clear"]
+    "name",
+    [
+        "three sessions, two messages, links",
+        "a comment that never reached a context",
+        "unlink and /clear",
+        "channels: two sessions, links and merges",
+    ],
 )
 def test_names_make_no_difference(name: str) -> None:
     """States that differ in names alone are one, and what may come of one is what may come of the other: nothing is left
