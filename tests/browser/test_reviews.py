@@ -115,3 +115,11 @@ def test_a_reader_opens_at_the_newest_and_follows_it_only_there(own: Seeded, ope
     page.keyboard.press("o")
     page.wait_for_url("**before=**")
     assert page.locator("#reader[data-live]").count() == 0
+
+
+@pytest.mark.spec("OWN-8")
+def test_a_chosen_session_is_subscribed_by_key(own: Seeded, open_in: Open) -> None:
+    page = open_in(own.world).page(f"/channels/ci.failures?session={own.made['build'].ref}")
+    page.keyboard.press("s")
+    page.get_by_role("button", name="Unsubscribe").wait_for()
+    assert own.world.get(f"/sessions/{own.made['build'].ref}.json").json["messaging"]["topics"] == ["ci.failures"]

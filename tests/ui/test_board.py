@@ -92,7 +92,7 @@ def test_every_page_is_whole_and_its_twin_is_json(board: Board) -> None:
         assert answer.headers["cache-control"] == "no-store"
         twin = answer.document.one("footer").text
         assert "JSON" in twin
-        link = next(e for e in answer.document.all("a") if e.text == "This page as JSON")["href"]
+        link = next(e for e in answer.document.all("a") if e.text == "As JSON")["href"]
         as_json = board.get(link)
         assert as_json.status == 200, link
         assert as_json.headers["content-type"] == "application/json"
@@ -162,7 +162,7 @@ def test_a_hook_id_stands_on_no_page(board: Board) -> None:
         page = board.get(path)
         assert "shop" in page.body
         assert HOOK not in page.body
-        link = next(e for e in page.document.all("a") if e.text == "This page as JSON")["href"]
+        link = next(e for e in page.document.all("a") if e.text == "As JSON")["href"]
         assert HOOK not in board.get(link).body
 
 
