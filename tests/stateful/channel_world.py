@@ -145,7 +145,9 @@ class ChannelWorld(World):
         hook_id = caller.hook_session or (self.relay.presence.witnessed(caller.tool_use_id, self.now) or "")
         row = self.seen.holder(hook_id)
         sent = next(one for one in self.seen.tables["message"] if one["mid"] == mid)
-        return row is not None and row["link_state"] == "exact" and row["id"] == sent["sender_id"]
+        # A session that is over and still calls by its own id is who it was.
+        own = row is not None and row["id"] == sent["sender_id"]
+        return own and row["link_state"] in ("exact", "ended_exact")
 
     def topic_read(self, caller: Caller, topic: str | None = None, *, broadcast: bool = False) -> Outcome:
         given: dict[str, Any] = {"topic": topic, "broadcast": broadcast}
@@ -154,7 +156,8 @@ class ChannelWorld(World):
             sent = next(one for one in self.seen.tables["message"] if one["mid"] == item["message_id"])
             hook_id = caller.hook_session or (self.relay.presence.witnessed(caller.tool_use_id, self.now) or "")
             row = self.seen.holder(hook_id)
-            assert row is not None and row["link_state"] == "exact", "CH-3: a name that nobody has proven reads a text"
+            proven = row is not None and row["link_state"] in ("exact", "ended_exact")
+            assert proven, "CH-3: a name that nobody has proven reads a text"
             there = [
                 one["state"]
                 for one in self.seen.tables["delivery"]

@@ -31,6 +31,7 @@ def runs() -> Iterator[tuple[str, Run]]:
         ("controls there and back", controls_change),
         ("a mode that was told too late", mode_and_mail),
         ("only what a prompt brings", riders),
+        ("taken back when its session is over", back_to_one_that_is_over),
         ("suppressed and resumed", suppressed),
     )
 
@@ -215,6 +216,18 @@ def riders(w: ChannelWorld) -> None:
     w.approve(key)
     assert w.hook("Stop", 0).done is not None
     is_now(w, key, "delivered")
+
+
+def back_to_one_that_is_over(w: ChannelWorld) -> None:
+    """DLV-31: a published message whose mark is taken back when its session is over is dropped; a direct one waits."""
+    w.linked(0, 2)
+    w.subscribe("S-1", "ci.*")
+    w.publish(w.caller("", witness=2), "ci.fence")
+    w.mail(2, 0)
+    hand_over(w, "tool", 0)
+    w.hook("SessionEnd", 0, reason="logout")
+    w.not_written()
+    assert [row["state"] for row in w.deliveries()] == ["dropped", "sent"]
 
 
 def suppressed(w: ChannelWorld) -> None:
