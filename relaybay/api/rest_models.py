@@ -303,3 +303,4 @@ class DoctorFacts(BaseModel):
     mcp_seen: bool
     mcp_last_seen_at: str = ""
     integrity: str
+    project_files: list[str] = []

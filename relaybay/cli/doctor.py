@@ -129,6 +129,7 @@ def _ask_server(shell: Shell, configured: settings.Settings, *, deep: bool) -> S
         last_events=told.get("last_events"),
         mcp_seen=told.get("mcp_seen"),
         integrity=_integrity(shell) if deep else None,
+        project_files=tuple(told.get("project_files") or ()),
         port_held_by=held_by,
         fault=fault,
         **_since_start(told),

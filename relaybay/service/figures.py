@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from relaybay.domain import Outcome
-from relaybay.service import inbox
+from relaybay.service import floors, inbox
 from relaybay.service.clock import rfc3339
 from relaybay.service.relay import Relay
 from relaybay.store import events, sessions, sqlite
@@ -44,6 +44,12 @@ def last_heard(tx: Tx, relay: Relay, heard: Mapping[str, int]) -> dict[str, int]
     return last
 
 
+def project_problems(tx: Tx, relay: Relay) -> list[str]:
+    """What is wrong, on which line, in the `.relaybay.toml` of a session that is not over (SET-6)."""
+    rows = sessions.every(tx) if relay.messaging.channels else []
+    return sorted({floors.of(row.cwd).problem for row in rows if row.activity != "ended"} - {""})
+
+
 def doctor(tx: Tx, relay: Relay, *, heard: Mapping[str, int]) -> Outcome:
     """What only a running server knows of its health (page 20, Setup and doctor).
 
@@ -56,6 +62,7 @@ def doctor(tx: Tx, relay: Relay, *, heard: Mapping[str, int]) -> Outcome:
         {
             "last_events": {client: rfc3339(at_us) for client, at_us in sorted(last.items())},
             "integrity": "; ".join(found) or "ok",
+            "project_files": project_problems(tx, relay),
             "events": events.last(tx),
         }
     )

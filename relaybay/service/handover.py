@@ -178,7 +178,7 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
         frames.items_room(door),
         max_messages=limit("messages_per_answer_max"),
         tail_room=frames.tail_room(),
-        messages_besides=max(messages.counts(tx, row.id).get("sent", 0) - listed, 0),
+        messages_besides=max(_waiting(tx, row, at) - listed, 0),
     )
     by_id = {offer.item.id: offer for offer in found}
     chosen = [by_id[i] for i in packed.chosen]
@@ -206,6 +206,12 @@ def hand_over(tx: Tx, row: SessionRow, at: At, found: Sequence[_Offer]) -> HandO
         turn_serial=row.turn_serial,
         unproven=tuple(_unproven(offer) for offer in chosen if not (offer.comment or offer.mail).in_context_us),  # type: ignore[union-attr]
     )
+
+
+def _waiting(tx: Tx, row: SessionRow, at: At) -> int:
+    """How many messages wait for answers of this kind. What only rides along waits for prompts alone."""
+    riding = 0 if at == "prompt" else messages.passive_count(tx, row.id)
+    return messages.counts(tx, row.id).get("sent", 0) - riding
 
 
 def _unproven(offer: _Offer) -> tuple[Literal["comment", "message"], int, str]:

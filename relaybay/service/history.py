@@ -208,7 +208,8 @@ def _outcome(tx: Tx, relay: Relay, mail: Mail) -> dict[str, Any]:
     code, reason = receipts.standing(tx, relay, mail)
     said = receipts.party(mail.recipient_title, mail.recipient_name, mail.recipient_id)
     said |= {"state": mail.state, **({"reason_code": code} if code else {}), "reason": reason}
-    return said | ({"automation": mail.taken_by} if mail.taken_by else {})
+    # What was given back keeps who had it; to say so there would read as if the rule had delivered it.
+    return said | ({"automation": mail.taken_by} if mail.state in ("taken", "consumed") else {})
 
 
 def sessions_list(tx: Tx, relay: Relay, caller: Caller) -> Outcome:

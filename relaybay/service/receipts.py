@@ -46,11 +46,17 @@ def not_read(relay: Relay, kind: Literal["comment", "message"], item: Mail | Com
 
 def standing(tx: Tx, relay: Relay, mail: Mail) -> tuple[str, str]:
     """(reason code, sentence) of a delivery as it is now. The code is empty once there is nothing to explain."""
+    only_channels = mail.state in ("held", "taken") or (mail.published and mail.state == "sent")
+    if only_channels and not relay.messaging.channels:
+        # Nobody delivers, claims or drops it until the switch is on again (page 50).
+        return "channels_off", word("receipt.channels_off").text
     if mail.state == "sent":
         row = sessions.get(tx, mail.recipient_id)
         if row is not None:
             found = reach.reach(tx, relay, row)
             said = reach.said(found)
+            if mail.passive:
+                said = word("receipt.passive", recipient=name_literal(row.title)).text
             if mail.reoffers:
                 said = word("receipt.offered_again", count=mail.reoffers, reach=said).text
             return found.reason_code, said

@@ -48,6 +48,7 @@ class ServerFacts:
         last_events: per client (`claude-code`), when its last event came, as text; None when none ever did.
         mcp_seen: whether an MCP client has called since the server started.
         integrity: what the database's own check said; `ok` when all is well.
+        project_files: what is wrong in projects' files of sessions that are there (SET-6).
         port_held_by: who listens at `url` although no server of ours does; None when nobody.
         up_seconds: how long the server has run.
         hooks_since_start: whether a hook event has come since it started.
@@ -59,6 +60,7 @@ class ServerFacts:
     last_events: Mapping[str, str | None] | None = None
     mcp_seen: bool | None = None
     integrity: str | None = None
+    project_files: tuple[str, ...] = ()
     port_held_by: str | None = None
     up_seconds: float | None = None
     hooks_since_start: bool = False
@@ -112,6 +114,8 @@ def server_checks(server: ServerFacts) -> Iterable[Check]:
     if server.mcp_seen is not None:
         line = words.mcp_seen(server.mcp_seen, server.up_seconds, missing=server.mcp_missing)
         yield judged("mcp calls", line, ok=None if server.mcp_missing else True)
+    for problem in server.project_files:
+        yield broken("project file", words.project_file(problem))
     if server.integrity is not None:
         yield judged("integrity", words.integrity(server.integrity), ok=server.integrity == "ok")
 

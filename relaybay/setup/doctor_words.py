@@ -48,6 +48,11 @@ def _duration(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
+def project_file(problem: str) -> Line:
+    """A project's file that can't be used, named with its line."""
+    return problem, "until it is mended, everything that is written to sessions in that project is held for your review"
+
+
 def integrity(said: str) -> Line:
     """The database's own word."""
     return ("the database is sound", "") if said == "ok" else (said, "stop the server and run relaybay restore")

@@ -225,6 +225,12 @@ def ride_on(tx: Tx, recipient_id: int, turn_serial: int) -> None:
     )
 
 
+def passive_count(tx: Tx, recipient_id: int) -> int:
+    """How many messages of a row only ride along with a prompt."""
+    found = "SELECT count(*) FROM delivery WHERE recipient_id = ? AND state = 'sent' AND passive = 1"
+    return int(tx.value(found, recipient_id))
+
+
 def in_review(tx: Tx, recipient_id: int) -> list[Mail]:
     """What the owner has opened for review and not decided on (REV-2)."""
     return _mails(tx, "WHERE d.recipient_id = ? AND d.state = 'held' AND d.review_state = 'open'", recipient_id)
