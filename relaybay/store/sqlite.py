@@ -140,8 +140,11 @@ def search_is_damaged(error: BaseException) -> bool:
 
 def refuses_search(error: BaseException) -> bool:
     """Whether a statement on the index alone was refused for no reason outside of it: by its own error, or by one that
-    would be a fault in the statement, such as a configuration of FTS5 that nobody can have written.
+    would be a fault in the statement, such as a configuration of FTS5 that nobody can have written. Numbers that were
+    damaged make FTS5 ask for more memory than there is.
     """
+    if isinstance(error, MemoryError):
+        return True
     code = int(getattr(_raised(error), "sqlite_errorcode", 0)) & _PRIMARY
     return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT) or search_is_damaged(error)
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pony.orm import Database, commit, db_session, rollback
 
-from relaybay.errors import StoreDamaged, StoreError, StoreUnavailable
+from relaybay.errors import SearchDamaged, StoreDamaged, StoreError, StoreUnavailable
 from relaybay.specs import limit
 from relaybay.store import search, sqlite
 from relaybay.store.transaction import Tx
@@ -166,7 +166,9 @@ class Writer:
 
     def _fail(self, group: list[Unit], error: Exception) -> None:
         named = error if isinstance(error, StoreError) else sqlite.named(error)
-        if sqlite.search_is_damaged(error):
+        cause = error.__cause__
+        short = isinstance(cause, MemoryError) and self._search_fails()
+        if sqlite.search_is_damaged(error) or isinstance(cause, SearchDamaged) or short:
             self._mend_search(error)
         elif sqlite.ends_all(error) and self._failed is None:
             # After a failed write or fsync nobody knows what is on disk: stop, rather than promise (FLT-4).
@@ -174,6 +176,15 @@ class Writer:
         log.error("a commit failed: %s", error)
         for unit in group:
             unit.future.set_exception(named or error)
+
+    def _search_fails(self) -> bool:
+        """Whether it is the index for which there was not enough memory, and not the machine that is short of it."""
+        try:
+            with db_session(immediate=True):
+                return search.fails(Tx(self._db.get_connection(), self._clock()))
+        except Exception:
+            log.exception("a look at the search index failed")
+            return False
 
     def _mend_search(self, found: Exception) -> None:
         """Makes the index of full-text search anew: it follows from the texts, and is no reason to take no more. Those
