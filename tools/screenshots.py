@@ -43,7 +43,7 @@ _CARDS: Final = (
 
 async def day(stage: Play, folder: Path) -> None:
     """What else goes on: a third session, mail that waits, cards in every column, a question to the owner."""
-    builder, tester, lead = (Session(stage, folder / name) for name in ("builder", "tester", "release"))
+    builder, tester, lead = (Session(stage, folder / name, name) for name in ("builder", "tester", "release"))
     for session in (builder, tester, lead):
         session.folder.mkdir()
         session.event("SessionStart", source="startup")
@@ -95,9 +95,10 @@ def main(arguments: list[str]) -> int:
         folder = Path(name)
         paths = Paths.find({"RELAYBAY_HOME": str(folder / "home")})
         paths.make()
-        relay = open_relay(paths.database, clock.system)
+        settings = load(paths, {"RELAYBAY_MESSAGING_CHANNELS": "true", "RELAYBAY_MESSAGING_INBOUND": "accept"})
+        relay = open_relay(paths.database, clock.system, messaging=settings.messaging)
         try:
-            parts = app.build(load(paths, {}), paths, relay)
+            parts = app.build(settings, paths, relay)
             with ServerThread(parts.app, socket_path=paths.socket) as running:
                 stage: Any = Play(paths, running.url)
                 asyncio.run(play(stage, folder, lambda _: None))
