@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from relaybay.service import figures, history, receipts
+from relaybay.service import figures, history, messages, receipts, steps
 from relaybay.settings import Messaging
 from relaybay.setup.doctor import ServerFacts, server_checks
+from relaybay.store import board
+from relaybay.store import messages as stored
 from tests.unit.channel_rig import ChannelRig
+from tests.unit.linking_rig import SECOND
 
 
 @pytest.fixture
@@ -65,3 +68,49 @@ def test_doctor_names_file_and_line_of_a_project_that_holds_everything(rig, tmp_
     checks = list(server_checks(ServerFacts("http://127.0.0.1:1", reachable=True, project_files=(problem,))))
     (found,) = [check for check in checks if check.name == "project file"]
     assert (found.ok, found.detail) == (False, problem)
+
+
+@pytest.mark.spec("SEND-16")
+def test_an_id_of_a_publication_that_reached_nobody_is_taken_all_the_same(rig) -> None:
+    """It has no delivery, and the database's own refusal was met where the use case should have refused."""
+    rig.session("h1")
+    two = rig.session("h2")
+    rig.publish("h1", "ci.failures", request_id="r-1")
+    rig.now += SECOND
+    outcome = rig.store.write(
+        lambda tx: messages.send(tx, rig.relay, rig.caller("h1"), body="Hello.", to=two.ref, request_id="r-1")
+    )
+    assert outcome.refusal is not None
+    assert outcome.refusal.answer == "send.request_id_reused"
+
+
+@pytest.mark.spec("DLV-22")
+def test_what_was_not_let_in_makes_no_edge_on_the_map(rig) -> None:
+    rig.session("h1")
+    two = rig.session("h2")
+    rig.policy(two, "refuse")
+    assert rig.say("h1", two)["state"] == "refused"
+    assert rig.store.read(lambda tx: board.exchanges(tx, 0)) == []
+
+
+@pytest.mark.spec("DLV-37")
+def test_a_rule_that_gave_a_message_back_is_not_named_beside_its_delivery(rig) -> None:
+    rig.session("h1")
+    two = rig.session("h2")
+    mid = rig.say("h1", two)["message_id"]
+    taken = {"rule_matches": True, "taken_before": False}
+    rig.store.write(lambda tx: steps.delivery(tx, rig_mail(tx, mid), "take", taken, taken_by="triage"))
+    assert outcome_of(rig, mid)["automation"] == "triage"
+    rig.store.write(lambda tx: steps.delivery(tx, rig_mail(tx, mid), "give_back"))
+    assert "automation" not in outcome_of(rig, mid)
+
+
+def rig_mail(tx, mid: str):
+    found = stored.get(tx, mid)
+    assert found is not None
+    return found
+
+
+def outcome_of(rig: ChannelRig, mid: str) -> dict:
+    line = rig.store.read(lambda tx: history.line(tx, rig.relay, rig_mail(tx, mid)))
+    return line["recipients"][0]
