@@ -9,7 +9,7 @@ from typing import Any
 from relaybay.cli import output
 
 # What did not get through: inside an agent's shell its text is left out (CH-9).
-NOT_THROUGH = frozenset({"held", "taken", "refused", "rate_limited", "rejected"})
+NOT_THROUGH = frozenset({"held", "taken", "refused", "rate_limited", "rejected", "dropped"})
 WITHHELD = "(the text did not get through, so it is not shown inside an agent's shell)"
 _EXPLAINED_BY_STATE = frozenset({"delivered", "read"})
 

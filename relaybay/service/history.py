@@ -26,6 +26,9 @@ _DAY = 24 * 3_600 * 1_000_000
 #: What did not get through: nobody but its proven sender is given the text of it (CH-9).
 NOT_THROUGH = ("held", "taken", "refused", "rate_limited", "rejected")
 
+#: And what was dropped: nobody remembers whether it had been held until then.
+NOT_GIVEN = (*NOT_THROUGH, "dropped")
+
 
 def topic_read(
     tx: Tx,
@@ -187,7 +190,7 @@ def log(
 def line(tx: Tx, relay: Relay, message: Mail, *, texts: bool = True) -> dict[str, Any]:
     """One message of the history with every recipient's outcome, under the name it had then."""
     found = messages.of_message(tx, message.message_id)
-    hidden = not texts and any(mail.state in NOT_THROUGH for mail in found)
+    hidden = not texts and any(mail.state in NOT_GIVEN for mail in found)
     said: dict[str, Any] = {
         "message_id": message.mid,
         "sent_at": rfc3339(message.sent_us),

@@ -10,7 +10,7 @@ from relaybay.domain import Caller, Outcome, Refusal
 from relaybay.rules.text import literal, name_literal
 from relaybay.service import filters, listing, receipts
 from relaybay.service.arguments import check_limit, one_session
-from relaybay.service.history import NOT_THROUGH, line
+from relaybay.service.history import NOT_GIVEN, line
 from relaybay.service.identity import Identity, identify
 from relaybay.service.relay import Relay
 from relaybay.store import messages, tasks
@@ -106,7 +106,7 @@ def whole(tx: Tx, found: list[Mail], most: int, row: SessionRow | None) -> tuple
 
 def _item(tx: Tx, relay: Relay, row: SessionRow | None, identity: Identity | None, mail: Mail) -> dict[str, Any]:
     said = receipts.item(tx, relay, mail, "in" if row is None or mail.recipient_id == row.id else "out")
-    if identity is None or mail.state not in NOT_THROUGH:
+    if identity is None or mail.state not in NOT_GIVEN:
         return said
     if identity.proven and mail.sender_id in identity.rows:
         return said

@@ -159,13 +159,21 @@ def rename(tx: Tx, row: SessionRow, title: str) -> SessionRow:
     return renamed
 
 
+def _goes_by(tx: Tx, name: str, row: SessionRow) -> SessionRow | None:
+    """Who keeps a row from going by a name: whoever has it, or another live session that is called so. The owner is
+    refused such a name (`held_by_other`), and a start must not come by it either.
+    """
+    called = (one for one in sessions.by_name(tx, names.key(name)) if one.id != row.id and one.link_state in LIVE)
+    return by_handle(tx, name) or next(called, None)
+
+
 def claim_name(tx: Tx, row: SessionRow, *, channels: bool = False) -> SessionRow:
     """Gives a row that has become exactly linked and live its `@name` (table `claim`): with channels the one that the
     owner chose, if no other live row has it, else the first generated one that is free, else none. A chosen name that
     is taken stays chosen, and is tried again when the session comes back.
     """
     chosen = row.name_chosen if channels else ""
-    holder = by_handle(tx, chosen) if chosen else None
+    holder = _goes_by(tx, chosen, row) if chosen else None
     if row.name and (not chosen or row.name == chosen or holder is not None):
         return row
     outcome = judge_claim(ClaimFacts("none" if not chosen else "free" if holder is None else "held")).outcome

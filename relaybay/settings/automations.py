@@ -22,8 +22,8 @@ TABLE = "automation"
 
 _ERROR_LINE = re.compile(r"at line (\d+)")
 _BEGIN = re.compile(r"\s*\[\[\s*automation\s*\]\]")
-_HEADER = re.compile(r"\s*\[\[?\s*(?P<name>[^\]]+?)\s*\]\]?")
-_ENTRY = re.compile(r"\s*(?P<name>[A-Za-z0-9_.\"' -]+?)\s*=")
+_HEADER = re.compile(r"\s*\[\[?(?P<name>[^\[\]]+)\]\]?")
+_ENTRY = re.compile(r"(?P<name>[A-Za-z0-9_.\"' \t-]+)=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def of_text(path: Path, data: bytes) -> tuple[WrittenRule, ...]:
         raise SettingsError(f"{path}:{data.count(10, 0, error.start) + 1}", "is not UTF-8") from error
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         found = _ERROR_LINE.search(str(error))
         line = int(found[1]) if found else text.rstrip().count("\n") + 1
         raise SettingsError(f"{path}:{line}", f"is no TOML: {error}") from error

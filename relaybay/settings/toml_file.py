@@ -62,7 +62,9 @@ def read_text(path: Path, data: bytes, *, project: bool) -> Layer:
         raise SettingsError(f"{path}:{data.count(10, 0, error.start) + 1}", "is not UTF-8") from error
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # The parser names its own errors; a number of thousands of digits, and lists in lists without end, it lets out
+        # as Python's.
         raise SettingsError(f"{path}:{_line_of_error(str(error), text)}", f"is no TOML: {error}") from error
     source: Source = "project" if project else "config"
     layer: Layer = {}
@@ -93,8 +95,9 @@ def project_file(folder: Path) -> Path | None:
 
 
 _ERROR_LINE = re.compile(r"at line (\d+)")
-_HEADER = re.compile(r"\s*\[\[?\s*(?P<name>[^\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_ENTRY = re.compile(r"\s*(?P<name>[^#=\[]+?)\s*=")
+# Each in one pass, blanks among the name: a line of a thousand blanks must cost no more than its length.
+_HEADER = re.compile(r"\s*\[\[?(?P<name>[^\[\]]+)\]\]?\s*(?:#.*)?$")
+_ENTRY = re.compile(r"(?P<name>[^#=\[]+)=")
 
 
 def _line_of_error(message: str, text: str) -> int:

@@ -126,7 +126,7 @@ def config_parses(path: Path) -> Check:
         tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
         return well("config", words.config_absent(str(path)))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return broken("config", words.config_broken(str(path), str(error)))
     return well("config", words.config_fine(str(path)))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from relaybay.service import figures, history, messages, receipts, steps
-from relaybay.settings import Messaging
+from relaybay.service import figures, floors, history, message_lists, messages, receipts, steps
+from relaybay.settings import Messaging, automations, toml_file
 from relaybay.setup.doctor import ServerFacts, server_checks
 from relaybay.store import board
 from relaybay.store import messages as stored
@@ -114,3 +115,41 @@ def rig_mail(tx, mid: str):
 def outcome_of(rig: ChannelRig, mid: str) -> dict:
     line = rig.store.read(lambda tx: history.line(tx, rig.relay, rig_mail(tx, mid)))
     return line["recipients"][0]
+
+
+@pytest.mark.spec("SET-6")
+@pytest.mark.parametrize("text", ["x = " + "[" * 3_000, "[messaging]\ninbound_per_minute = " + "1" * 5_000])
+def test_a_project_file_that_the_parser_chokes_on_holds_and_ends_nothing(tmp_path, text: str) -> None:
+    (tmp_path / ".relaybay.toml").write_text(text)
+    found = floors.of(str(tmp_path))
+    assert (found.inbound, ".relaybay.toml:" in found.problem) == ("hold", True)
+
+
+@pytest.mark.spec("SET-6")
+@pytest.mark.parametrize("line", [" " * 200_000, "a" + " " * 200_000, "[" + " " * 200_000, "[" * 200_000])
+def test_to_find_a_line_costs_its_length_and_not_its_cube(line: str) -> None:
+    """A line of blanks in a valid file held the whole server up."""
+    began = time.process_time()
+    toml_file.line_of(line, "messaging.inbound")
+    automations._line(line, "messaging")
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.spec("CH-9", "DLV-31")
+def test_what_was_held_until_its_session_ended_is_given_to_nobody_after_its_return(rig) -> None:
+    two = rig.session("h2")
+    rig.broadcasts(two)
+    mid = rig.script_publish(None, "confidential", broadcast=True)["message_id"]
+    rig.hook("SessionEnd", "h2", reason="logout")
+    rig.start("h2", "resume", permission_mode="default")
+    listed = rig.do(lambda tx: message_lists.list_messages(tx, rig.relay, rig.caller("h2"), message_id=mid))
+    (item,) = listed["messages"]
+    assert (item["state"], item["body"], item["withheld"]) == ("dropped", '""', True)
+
+
+@pytest.mark.spec("NAME-18")
+def test_a_start_comes_by_no_name_that_the_owner_would_be_refused(rig) -> None:
+    rig.linked("h1", session_title="alpha")
+    rig.linked("h2", wanted_name="alpha")
+    assert rig.holder("h2").name_chosen == "alpha"
+    assert rig.holder("h2").name not in (None, "", "alpha")
