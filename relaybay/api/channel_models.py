@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from relaybay.api.channel_results import Reached
 from relaybay.api.models import Arguments, RequestId, whole
 from relaybay.api.rest_models import Flag, Query
-from relaybay.api.results import Addressee, Answered, Audience, Reached
+from relaybay.api.results import Addressee, Answered, Audience
 from relaybay.rules.script_text import LABEL_DEFAULT
 from relaybay.service.history import PAGE_DEFAULT
 

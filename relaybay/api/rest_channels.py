@@ -8,7 +8,7 @@ from typing import Any, Final
 from sanic import HTTPResponse, Request
 
 from relaybay.api import channel_models as io
-from relaybay.api import results
+from relaybay.api import channel_results, results
 from relaybay.api.calls import respond, run
 from relaybay.api.routes import Routes
 from relaybay.domain import Outcome
@@ -43,7 +43,7 @@ class _Scripts:
             self._publish,
             door="api",
             body=published,
-            responses={201: results.Publication},
+            responses={201: channel_results.Publication},
         )
         listed = {200: io.Log}
         op("GET", "/api/v1/log", "message_log", self._log, door="api", query=io.LogQuery, responses=listed)

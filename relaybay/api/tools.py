@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from relaybay.api import models, results
+from relaybay.api import channel_results, models, results
 from relaybay.api.models import Arguments, input_schema
 from relaybay.api.results import Answered, output_schema
 
@@ -69,14 +69,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Sends one message to all sessions that subscribe to a topic, or with broadcast true to all that receive"
         " broadcasts. The receipt has each recipient's state; reaching nobody is no error.",
         models.MessagePublish,
-        results.Publication,
+        channel_results.Publication,
     ),
     Tool(
         "sessions_list",
         "List live sessions",
         "Lists the sessions one can write to now: ref, title, @name, folder, activity, policy, topics.",
         models.SessionsList,
-        results.Peers,
+        channel_results.Peers,
         reads=True,
     ),
     Tool(
@@ -85,7 +85,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Reads earlier messages of a topic, a pattern or broadcasts, newest first; without them, the topics there are."
         " Your policy decides what is shown. Marks nothing read.",
         models.TopicRead,
-        results.TopicPage,
+        channel_results.TopicPage,
         reads=True,
     ),
     Tool(
