@@ -52,11 +52,20 @@ class Arriving:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """ADM's verdict, POLICY's, and in how many seconds a rate lets another one in (0: no rate kept it out)."""
+    """ADM's verdict and POLICY's."""
 
     adm: Verdict
     policy: Verdict
-    seconds: int
+
+    @property
+    def let_in(self) -> bool:
+        """Whether ADM lets it in (ADM-8)."""
+        return self.adm.outcome == "admitted"
+
+    @property
+    def deliver(self) -> bool:
+        """Whether POLICY delivers it."""
+        return self.policy.outcome == "deliver"
 
 
 def judge(tx: Tx, relay: Relay, found: Controls, arriving: Arriving, *, catch_up: bool = False) -> Judged:
@@ -65,12 +74,10 @@ def judge(tx: Tx, relay: Relay, found: Controls, arriving: Arriving, *, catch_up
     since, key = tx.now - window * _SECOND, found.row.id
     most = found.floor.lowered("messaging.inbound_per_minute", relay.messaging.inbound_per_minute)
     most_of_one = found.floor.lowered("messaging.sender_per_minute", relay.messaging.sender_per_minute)
-    all_times = admissions.admitted(tx, key, since)
-    own_times = admissions.admitted(tx, key, since, arriving.author)
-    waits_recipient = rates.seconds_until_allowed(all_times, tx.now, most, window)
-    waits_sender = rates.seconds_until_allowed(own_times, tx.now, most_of_one, window)
-    same = admissions.same_text(tx, key, since, arriving.author, arriving.body_hash)
-    waits_duplicate = rates.seconds_until_allowed(same, tx.now, 1, window)
+
+    def full(times: list[int], count_max: int) -> bool:
+        return rates.seconds_until_allowed(times, tx.now, count_max, window) > 0
+
     count, size = admissions.waiting(tx, key)
     verdict = controls.judge(found, arriving.sent, "new")
     adm = admission.judge(
@@ -78,32 +85,30 @@ def judge(tx: Tx, relay: Relay, found: Controls, arriving: Arriving, *, catch_up
             repeat=False,  # A repeat is answered before anybody is asked to let it in (SEND-16).
             catch_up=catch_up,
             refused_by_policy=verdict.refused,
-            duplicate=waits_duplicate > 0,
-            recipient_full=waits_recipient > 0,
-            sender_full=waits_sender > 0,
+            duplicate=full(admissions.same_text(tx, key, since, arriving.author, arriving.body_hash), 1),
+            recipient_full=full(admissions.admitted(tx, key, since), most),
+            sender_full=full(admissions.admitted(tx, key, since, arriving.author), most_of_one),
             inbox_full=count >= limit("inbox_deliveries_max"),
             bytes_full=size + len(arriving.body.encode()) > limit("inbox_bytes_max"),
         )
     )
-    waits = {"ADM-3": waits_duplicate, "ADM-4": waits_recipient, "ADM-5": waits_sender}
-    return Judged(adm, verdict, waits.get(adm.spec_id, 0))
+    return Judged(adm, verdict)
 
 
-def admit(tx: Tx, relay: Relay, row: SessionRow, arriving: Arriving, *, catch_up: bool = False) -> tuple[Mail, Judged]:
+def admit(tx: Tx, relay: Relay, row: SessionRow, arriving: Arriving, *, catch_up: bool = False) -> Mail:
     """Records the message at one recipient, let in or not (DLV-20 to 22). Its events go out; the Map's edge is the
     caller's.
     """
     row = controls.look(tx, relay, relay.presence.write_back(tx, row))
     found = controls.of(relay, row)
     judged = judge(tx, relay, found, arriving, catch_up=catch_up)
-    let_in, deliver = judged.adm.outcome == "admitted", judged.policy.outcome == "deliver"
     facts = {
-        "admitted": let_in,
-        "judged_deliver": deliver,
+        "admitted": judged.let_in,
+        "judged_deliver": judged.deliver,
         "rate_limited": judged.adm.outcome.startswith("limited"),
     }
     result = step(Delivery, "new", "admit", facts)
-    reason = _REASONS.get(judged.adm.outcome, "" if deliver else judged.policy.outcome)
+    reason = _REASONS.get(judged.adm.outcome, "" if judged.deliver else judged.policy.outcome)
     to: dict[str, Any] = {"recipient_id": row.id, "recipient_title": row.title, "recipient_name": row.name or ""}
     mail = messages.deliver(
         tx,
@@ -111,17 +116,17 @@ def admit(tx: Tx, relay: Relay, row: SessionRow, arriving: Arriving, *, catch_up
         **to,
         state=result.state,
         reason_code=reason,
-        admitted_us=tx.now if let_in and not catch_up else 0,
+        admitted_us=tx.now if judged.let_in and not catch_up else 0,
         passive=int(catch_up),
     )
     for effect in result.effects:
         if effect.startswith("event:"):
             type_ = effect.removeprefix("event:")
             tx.emit(type_, **steps.mail_data(type_, mail, mail))
-    if not let_in:
+    if not judged.let_in:
         tx.emit("message.refused", **steps.mail_data("message.refused", mail, mail))
-        return mail, judged
-    return automations.received(tx, relay, mail, catch_up=catch_up), judged
+        return mail
+    return automations.received(tx, relay, mail, catch_up=catch_up)
 
 
 def without_channels(tx: Tx, row: SessionRow, message_id: int) -> Mail:
@@ -130,16 +135,3 @@ def without_channels(tx: Tx, row: SessionRow, message_id: int) -> Mail:
     state = step(Delivery, "new", "admit", facts).state
     to: dict[str, Any] = {"recipient_id": row.id, "recipient_title": row.title, "recipient_name": row.name or ""}
     return messages.deliver(tx, message_id, **to, state=state, admitted_us=tx.now)
-
-
-def take_up(tx: Tx, relay: Relay, mail: Mail, row: SessionRow, *, newest: bool) -> Mail:
-    """DLV-41 to 43: catch-up takes up again what had not got in, or was dropped, if it fits now."""
-    found = controls.of(relay, row)
-    author = Author(mail.sender_id, mail.sender_title if mail.by_script else "")
-    arriving = Arriving(mail.message_id, author, controls.sent(mail), mail.body, mail.body_hash)
-    judged = judge(tx, relay, found, arriving, catch_up=True)
-    fits = newest and judged.adm.outcome == "admitted" and mail.reason_code != "duplicate"
-    deliver = judged.policy.outcome == "deliver"
-    facts = {"fits_catch_up": fits, "judged_deliver": deliver}
-    result, after = steps.delivery(tx, mail, "catch_up", facts, reason=judged.policy.outcome)
-    return automations.received(tx, relay, after, catch_up=True) if result.kind == "move" else after

@@ -162,7 +162,7 @@ def arrive(tx: Tx, relay: Relay, reader: SessionRow, arriving: Arriving) -> Mail
     if not relay.messaging.channels:
         mail = admission.without_channels(tx, reader, arriving.message_id)
     else:
-        mail, _ = admission.admit(tx, relay, reader, arriving)
+        mail = admission.admit(tx, relay, reader, arriving)
     if mail.admitted_us:
         told(tx, mail)
     return mail

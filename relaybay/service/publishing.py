@@ -153,7 +153,7 @@ def send_out(tx: Tx, relay: Relay, source: Origin, what: Publication) -> dict[st
     )
     arriving = source.arriving(message_id, what.body)
     for row in chosen:
-        mail, _ = admission.admit(tx, relay, row, arriving)
+        mail = admission.admit(tx, relay, row, arriving)
         if mail.admitted_us:
             messages.told(tx, mail)
     kept = stored.message(tx, message_id)

@@ -233,6 +233,19 @@ def test_a_replayed_start_catches_up_with_nothing(rig, two) -> None:
     assert passive(rig, two) == []
 
 
+@pytest.mark.spec("CATCHUP-2", "CATCHUP-3")
+def test_topics_whose_newest_is_the_rows_own_take_no_place_among_the_sixteen(rig) -> None:
+    """The look at topics, newest first, may not end at the sixteenth that it finds: what counts is others' newest."""
+    two = rig.session("h2")
+    rig.policy(two, "accept")
+    for n in range(20):
+        rig.script_publish(f"ci.t{n}", f"text {n}", f"label-{n}")
+    for n in range(4):
+        rig.publish("h2", f"ci.t{n}", f"my own {n}")
+    rig.subscribe(two, "ci.**")
+    assert passive(rig, two) == [f"ci.t{n}" for n in range(4, 20)]
+
+
 @pytest.mark.spec("CATCHUP-3", "CATCHUP-1")
 def test_forty_thousand_topics_that_one_pattern_takes(rig) -> None:
     """Trap H4: neither the statement nor the answer grows with them."""
